@@ -172,7 +172,7 @@ export interface RecordFilter {
 export type RecordSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';
 
 export interface RecordsQuery extends RecordFilter {
-  /** Largest first; 'time' (default): newest first; 'peak' is Grid Engine's figure where none was measured; 'unused': request less peak, times wallclock. */
+  /** Largest first, 'time' (default) newest first; 'peak': else Grid Engine's; 'unused': request less peak, x wallclock. */
   readonly sort?: RecordSort;
   /** At most this many records (default 50); the totals cover all. */
   readonly limit?: number;

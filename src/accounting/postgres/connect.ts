@@ -10,7 +10,7 @@ const SILENCE_MS = 600_000;
 export interface Connection {
   /** The URL, for messages. */
   readonly text: string;
-  /** The rows of one statement, `$1` ... in it standing for `values`. Rejects with StoreError, or with what is wrong with the values. */
+  /** The rows of a statement; `$1` ... stand for `values`. Rejects with StoreError, or an error about the values. */
   query<Row extends object>(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
   /** The same, each row an array of its columns. */
   rows<Row extends readonly unknown[]>(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
@@ -30,7 +30,7 @@ export interface ConnectOptions {
 }
 
 async function transact<T>(session: Session, work: (inner: Transaction) => Promise<T>, mode: string): Promise<T> {
-  /** Why there are no more statements. */
+  /** Why the transaction takes no more statements. */
   let over: Error | null = null;
   const step: Session['ask'] = async (sql, values, form) => {
     if (over !== null) throw over;
@@ -52,7 +52,7 @@ async function transact<T>(session: Session, work: (inner: Transaction) => Promi
     return result;
   } catch (error) {
     over ??= error as Error;
-    // Where even that fails, the server does it with the end of the session.
+    // If even that fails, the server rolls back when the session ends.
     await session.ask('ROLLBACK', [], 'arrays').catch(() => undefined);
     throw error;
   }
@@ -68,7 +68,7 @@ export function connect(url: string, options: ConnectOptions = {}): Connection {
   let session = new Session({ location, user, password, silenceMs });
   let closed = false;
   let last: Promise<unknown> = Promise.resolve();
-  /** A session does one thing at a time; what waits for it gets the next one where it is lost. */
+  /** A session does one thing at a time; if it is lost, what waits for it gets a new session. */
   const inTurn = <T>(work: (session: Session) => Promise<T>): Promise<T> => {
     const turn = last.then(() => {
       if (session.lost && !closed) session = new Session({ location, user, password, silenceMs });

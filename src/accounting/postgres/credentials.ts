@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { StoreError } from '../store-error';
 
-/** Of whom a password is wanted. */
+/** Server, database and user that a password is for. */
 export interface Whose {
   readonly host: string;
   readonly port: number;
@@ -12,7 +12,7 @@ export interface Whose {
 const LARGEST = 65_536;
 const OTHERS = 0o077;
 
-/** The five fields of a line; a backslash takes a colon or a backslash as itself. */
+/** The five fields of a line; a backslash escapes a colon or a backslash. */
 function fieldsOf(line: string): readonly string[] {
   return [...line.matchAll(/(?:^|:)((?:\\.|[^:\\])*)/g)].map(([, field = '']) => field.replace(/\\(.)/g, '$1'));
 }
@@ -32,7 +32,7 @@ export function passwordIn(text: string, whose: Whose): string | null {
 
 /**
  * The password for `whose` from a pgpass file that nobody but its owner can read. null: the file has no line for it.
- * Throws StoreError, without a word of what the file says.
+ * Throws StoreError, which tells nothing of the file's content.
  */
 export function readPassword(path: string, whose: Whose): string | null {
   let file: number;
@@ -56,7 +56,7 @@ export function readPassword(path: string, whose: Whose): string | null {
     if ((mode & constants.S_IFMT) !== constants.S_IFREG || size > LARGEST)
       refuse('the credentials are not a small file', 'write one line HOST:PORT:DATABASE:USER:PASSWORD');
     if (mode & OTHERS) refuse('others can read the credentials', `chmod 0600 ${path}, and change the password`);
-    // Root reads what it gave to the deliverer: the server and the reports come as root, too.
+    // Root may read the deliverer's file: "serve" and the reports may run as root, too.
     if (uid !== process.geteuid?.() && uid !== 0 && process.geteuid?.() !== 0)
       refuse('the credentials belong to another user', 'let them belong to the user who delivers (deliver_as)');
     return passwordIn(readFileSync(file, 'utf8'), whose);

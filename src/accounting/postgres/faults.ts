@@ -82,12 +82,12 @@ const TLS: Fault = {
 
 const INTERNAL: Fault = { reason: 'the server reports an internal fault', hint: "see the server's log", retry: true };
 
-/** Data exceptions, violated constraints, what a function raises: a record that meets anything else is tried again. */
+/** Data exceptions, violated constraints, what a function raises: the record's fault. Other errors are retried. */
 const OF_THE_RECORD = /^(?:22|23|P0)/;
 
 const NO_RIGHT = '42501';
 
-/** By SQLSTATE (PostgreSQL manual, appendix A): the first that begins so. */
+/** By SQLSTATE (PostgreSQL manual, appendix A): the first entry that the state begins with counts. */
 const BY_STATE: readonly (readonly [string, Fault])[] = [
   ['28P01', WRONG_PASSWORD],
   ['28', NO_ROLE],
@@ -108,7 +108,7 @@ const BY_STATE: readonly (readonly [string, Fault])[] = [
   ['08', DOWN],
 ];
 
-/** By errno, and what the client says of a connection. */
+/** By errno, and by the client's codes for connections. */
 const BY_CODE: Readonly<Record<string, Fault>> = {
   CONNECTION_CLOSED: AWAY,
   CONNECTION_ENDED: AWAY,
@@ -135,16 +135,16 @@ function codeOf(error: unknown): string {
 function faultOf(error: unknown): Fault | null {
   const code = codeOf(error);
   if (BY_CODE[code]) return BY_CODE[code];
-  // Node says so of a server that ends the connection instead of answering to TLS.
+  // Node's message if a server closes the connection instead of starting TLS.
   if (code === 'ECONNRESET' && error instanceof Error && error.message.includes('before secure TLS')) return NO_TLS;
   if (/^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return TLS;
-  // Before the SQLSTATEs, since some have five letters (EPIPE); of those none begins with E.
+  // Before the SQLSTATEs, since some errnos have five letters, too (EPIPE); no SQLSTATE begins with E.
   if (/^E[A-Z][A-Z0-9]*$/.test(code)) return DOWN;
   if (!/^[0-9A-Z]{5}$/.test(code) || OF_THE_RECORD.test(code)) return null;
   return BY_STATE.find(([begin]) => code.startsWith(begin))?.[1] ?? INTERNAL;
 }
 
-/** Whether an error is of the server or of the way to it, not of the records at hand. */
+/** Whether an error comes from the server or the way to it, not from the records at hand. */
 export function isStoreFault(error: unknown): boolean {
   return error instanceof StoreError || faultOf(error) !== null;
 }

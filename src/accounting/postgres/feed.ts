@@ -14,8 +14,8 @@ function recordsOf(rows: readonly Row[]): readonly NumberedRecord[] {
 }
 
 /**
- * The PostgreSQL store at a URL as a feed of its table; what waits in the inbox comes when it is settled. Numbers are
- * given under the lock of the merger, and so seen in their order. Connects with the first question. Throws StoreError.
+ * The PostgreSQL store at a URL as a feed of its table; accounts in the inbox come once they are settled. Ids are given
+ * under the merger's lock, so readers see them in order. Connects with the first query. Throws StoreError.
  */
 export function openPostgresFeed(url: string, options: ConnectOptions): RecordFeed {
   const db = connect(url, options);

@@ -65,8 +65,8 @@ async function keepUnreadable(
 }
 
 /**
- * What records there are of the jobs of lines, by the line's place among them: of its own part of the job (master or PE
- * task), which may be none of several.
+ * The records of the lines' jobs, by the index of the line: only those of the same part of the job (master or PE task),
+ * so the list may be empty although the job has records.
  */
 async function recordsOf(
   db: Pick<Transaction, 'rows'>,
@@ -91,8 +91,8 @@ async function recordsOf(
 }
 
 /**
- * Imports lines of Grid Engine's accounting. Those of jobs that have no record become rows directly, one that surely joins
- * a record of ours is written into its row; any other goes the way of every record. What comes of all is the same.
+ * Imports lines of Grid Engine's accounting. A line of a job without records becomes a row directly, a line that surely
+ * joins a record of ours is written into its row; all others are merged like any record. The result is the same.
  */
 export class LineImporter {
   private readonly rows = new Map<string, LineRows>();
@@ -130,7 +130,7 @@ export class LineImporter {
     };
   }
 
-  /** The rows of lines by what becomes of them, and the hours in which new ones count. */
+  /** The rows of lines by how they are stored, and the hours in which new rows count. */
   private async sorted(inner: Transaction, { file: { cluster }, lines, rules = USUAL_RULES }: ImportBatch) {
     const rows = this.rows.get(cluster) ?? new LineRows(this.merger.words, cluster, rules);
     this.rows.set(cluster, rows);
@@ -170,7 +170,7 @@ export function importedFiles(db: Pick<Connection, 'query'>): Promise<readonly I
   return db.query<ImportedFile>(`SELECT ${FILE_COLUMNS} FROM qmemacct.imported_file ORDER BY id`);
 }
 
-/** What was set aside of a cluster's files: the latest, oldest first. */
+/** The unreadable lines of a cluster's files: the latest `limit`, oldest first. */
 export async function unreadableLines(db: Connection, cluster: string, limit: number): Promise<readonly KeptLine[]> {
   const rows = await db.query<KeptLine>(
     `SELECT f.path, u."offset", u.reason, u.text

@@ -5,7 +5,7 @@ import { isStoreFault } from './faults';
 import { NUMBERS, numbersAt } from './numbers';
 import type { Value } from './session';
 
-/** What one call of `deliver` takes at most. */
+/** Most records in one call of the SQL function `deliver`. */
 const BATCH = 500;
 
 /** A row of the inbox that can be read. */
@@ -14,7 +14,7 @@ export interface Waiting {
   readonly record: JobRecord;
 }
 
-/** A row that can't: why. */
+/** A row of the inbox that can't be read, and why. */
 export interface Unreadable {
   readonly id: number;
   readonly error: string;
@@ -45,7 +45,7 @@ type Row = readonly [id: number, revision: number, job: number, task: number];
 
 const jobOf = ([, , job, task]: Row): string => `${job}/${task}`;
 
-/** Rows that may be read; `condition` is on `i`. */
+/** Rows that are not marked unreadable; `condition` is on `i`. */
 const rowsOf = (
   db: Pick<Transaction, 'rows'>,
   source: string,
@@ -58,18 +58,18 @@ const rowsOf = (
     values,
   );
 
-/** Accounts that stay in memory: more than run at once, at some KiB each. */
+/** Most accounts kept in memory: more than jobs run at once, at a few KiB each. */
 const MOST_KEPT = 30_000;
 
 /**
- * Reads what waits for questions, of which each needs what all running jobs last said: only accounts that have changed
- * are sent and parsed again.
+ * Reads waiting accounts for queries. Each query needs the last account of every running job, so only accounts that
+ * have changed are sent and parsed again.
  */
 export class WaitingAccounts {
-  /** By the row's number; null: it can't be read. */
+  /** By the row's id; `record` null: it can't be read. */
   private readonly kept = new Map<number, { readonly revision: number; readonly record: JobRecord | null }>();
 
-  /** All accounts that can be read of the jobs that those which satisfy `condition`, on `i`, are of; oldest first. */
+  /** All readable accounts of the jobs with an account that satisfies `condition` (on `i`), oldest first. */
   async read(
     db: Pick<Transaction, 'rows'>,
     condition: string,
@@ -78,14 +78,14 @@ export class WaitingAccounts {
   ): Promise<readonly JobRecord[]> {
     const wanted = await rowsOf(db, source, condition, values);
     if (wanted.length === 0) return [];
-    // Not as one query: the planner takes the jobs for a few, and compares each with each.
+    // Not one query: the planner would expect few jobs, and compare each with each.
     const others = await rowsOf(db, source, `i.job_id IN ${NUMBERS} AND i.id NOT IN ${numbersAt(2)}`, [
       JSON.stringify([...new Set(wanted.map(([, , job]) => job))]),
       JSON.stringify(wanted.map(([id]) => id)),
     ]);
     const jobs = new Set(others.length === 0 ? [] : wanted.map(jobOf));
     const found = [...wanted, ...others.filter((row) => jobs.has(jobOf(row)))].sort(([a], [b]) => a - b);
-    // Other questions, with views of their own, read and forget meanwhile.
+    // Collected here, since other queries with their own views change `kept` meanwhile.
     const known = new Map<number, JobRecord | null>();
     const changed = new Map<number, number>();
     for (const [id, revision] of found) {
@@ -146,14 +146,14 @@ async function deliverBatch(
   );
   const outcomes: MergeOutcome[] = [];
   for (const record of good) {
-    // What is wrong with one of them has stopped all: each on its own.
+    // One bad record has stopped the whole batch, so each is put on its own.
     const problem = !record.ok ? record.error : error === null ? null : await put(db, [record.value]);
     outcomes.push(problem === null ? { ok: true, change: 'added' } : { ok: false, error: problem });
   }
   return outcomes;
 }
 
-/** Puts records into the inbox, batch by batch: what has been committed stays so where a later one fails. */
+/** Puts records into the inbox, batch by batch: committed batches stay if a later one fails. */
 export async function deliver(
   db: Pick<Connection, 'query'>,
   records: readonly JobRecord[],
@@ -164,7 +164,7 @@ export async function deliver(
   return outcomes;
 }
 
-/** Nothing, to see whether one could. */
+/** Delivers nothing, to see whether it could. */
 export async function tryDelivery(db: Pick<Connection, 'query'>): Promise<void> {
   await db.query("SELECT qmemacct.deliver('[]')");
 }

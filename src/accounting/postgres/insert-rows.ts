@@ -6,13 +6,13 @@ import type { Words } from './words';
 export interface TypedColumn {
   readonly name: string;
   readonly type: string;
-  /** Its cells are as `Words.intern` returns them. */
+  /** If set, the cells are what `Words.intern` returns. */
   readonly dictionary?: Dictionary | undefined;
 }
 
 type Rows = readonly (readonly Cell[])[];
 
-/** An element of an array of the database's. */
+/** A cell as an element of a PostgreSQL array literal. */
 function element(cell: Cell): string {
   if (cell === null) return 'NULL';
   return typeof cell === 'number' ? String(cell) : `"${cell.replace(/["\\]/g, '\\$&')}"`;
@@ -28,7 +28,7 @@ function arrayOf(rows: Rows, at: number, dictionary: Dictionary | undefined, wor
   return `{${elements}}`;
 }
 
-/** What rows are in FROM, and its parameters; columns that are empty in all of them are left out. */
+/** Rows as a FROM item with its parameters; columns that are empty in all rows are left out. */
 function arraysOf(columns: readonly TypedColumn[], rows: Rows, words: Words | undefined) {
   const filled = columns.flatMap((column, at) => (rows.some((row) => row[at] !== null) ? [{ ...column, at }] : []));
   return {
@@ -39,8 +39,8 @@ function arraysOf(columns: readonly TypedColumn[], rows: Rows, words: Words | un
 }
 
 /**
- * Puts rows into a table in one statement; `same`: other columns, by name. Columns that are empty in all of them take no
- * room in it.
+ * Inserts rows into a table in one statement; `same`: other columns, by name, with one value for all rows. Columns that
+ * are empty in all rows are left out of the statement.
  */
 export async function insertRows(
   db: Pick<Transaction, 'query'>,
@@ -51,7 +51,7 @@ export async function insertRows(
 ): Promise<void> {
   if (rows.length === 0) return;
   const { names, from, values } = arraysOf(columns, rows, words);
-  // Not COPY: the client never sees an error that comes at its end.
+  // Not COPY: the client never sees an error that comes at the end of a COPY.
   await db.query(
     `INSERT INTO qmemacct.${table} (${[...names, ...Object.keys(same)].join(', ')}) OVERRIDING SYSTEM VALUE
      SELECT ${['u.*', ...Object.values(same)].join(', ')} FROM ${from} AS u`,
@@ -60,8 +60,8 @@ export async function insertRows(
 }
 
 /**
- * Writes columns of records in one statement, the first of them being the id; `same`: what is set in all of them. Columns
- * that are empty in all of them stay as they are.
+ * Updates columns of records in one statement; the first column is the id; `same`: what is set in all records. Columns
+ * that are empty in all rows stay as they are.
  */
 export async function updateRecords(
   db: Pick<Transaction, 'query'>,

@@ -1,7 +1,7 @@
 import type { OwnerTotals } from '../sqlite/read/whole-store';
 import type { Connection } from './connect';
 
-/** What another store's records come to, as they are gone through. */
+/** Sums over another store's records, added up as they are read. */
 export interface Tally {
   readonly add: (totals: OwnerTotals) => void;
   readonly totals: () => readonly OwnerTotals[];
@@ -37,7 +37,7 @@ const HERE = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,
     LEFT JOIN qmemacct.owner AS o ON o.id = r.owner_id
   GROUP BY c.name, o.name`;
 
-/** What this store's records come to; running ones count with what is known of them so far. */
+/** Sums over this store's records; running ones count with their figures so far. */
 export function totalsHere(db: Pick<Connection, 'query'>): Promise<readonly OwnerTotals[]> {
   return db.query<OwnerTotals>(HERE);
 }
@@ -45,10 +45,10 @@ export function totalsHere(db: Pick<Connection, 'query'>): Promise<readonly Owne
 /** Milliseconds that rounding may cost each record. */
 const ROUNDING = 0.001;
 
-/** What `here` has less of than `there`, one line for each cluster and owner. More is no fault: others deliver, too. */
+/** What `here` lacks compared with `there`, one line per cluster and owner. More is no fault: others deliver, too. */
 export function lacking(there: readonly OwnerTotals[], here: readonly OwnerTotals[]): readonly string[] {
   const own = new Map(here.map((totals) => [nameOf(totals), totals]));
-  // Merging may bring the owner of a record that had none: those without an owner count for the cluster alone.
+  // Merging may give a record an owner, so records without one are only compared by cluster.
   const ofCluster = (all: readonly OwnerTotals[], cluster: string): number =>
     all.filter((totals) => totals.cluster === cluster).reduce((sum, { records }) => sum + records, 0);
   const lines: string[] = [];

@@ -6,7 +6,7 @@ import { type Span } from '../sums/periods';
 import { conditionOf, Parameters } from './record-filter';
 import { notOf, type Snapshot, type Unsettled } from './snapshot';
 
-/** $1 dimension, $2 key, $3 sort, $4 first day, $5 the first after; newest first. */
+/** Lists of days, newest first; $1 dimension, $2 key, $3 sort, $4 first day, $5 the first day after. */
 const LISTS = `SELECT l.day, l.amounts, l.ids FROM qmemacct.rollup_largest AS l
   WHERE l.dimension = $1 AND l.key = $2 AND l.sort = $3 AND l.day >= $4 AND l.day < $5
     AND l.day NOT IN (SELECT s.day FROM qmemacct.stale_day AS s)
@@ -26,7 +26,7 @@ async function listsOf(
   return rows.flatMap((row) => (days.has(row[0]) ? [] : (dayList(...row) ?? [])));
 }
 
-/** The first records of the table that a query selects, in an order of amounts, without those that wait. */
+/** The first records of the table that a query selects, in an order of amounts, without unsettled ones. */
 export async function largestRecords(
   snapshot: Snapshot,
   unsettled: Unsettled,

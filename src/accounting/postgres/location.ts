@@ -6,15 +6,15 @@ type SslMode = (typeof SSL_MODES)[number];
 
 /** Where a PostgreSQL accounting DB is. */
 export interface Location {
-  /** Of its server; a directory (absolute path) where it listens on a unix socket there. */
+  /** The server's host, or the directory (absolute path) of its unix socket. */
   readonly host: string;
   readonly port: number;
   readonly database: string;
   readonly user: string | null;
   readonly sslMode: SslMode;
-  /** File with the CAs of which one must have signed the server's certificate; null: those that the system trusts. */
+  /** File with CAs, one of which must have signed the server's certificate; null: the CAs that the system trusts. */
   readonly sslRootCert: string | null;
-  /** For messages: without what is secret. */
+  /** The URL, for messages; it can't contain a password. */
   readonly text: string;
 }
 
@@ -30,7 +30,7 @@ function decoded(text: string): string | null {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 
-/** What holds where the location says nothing of it: anyone on the way to another host could be the server. */
+/** The mode if the URL names none: on the way to another host anyone could pose as the server. */
 function usualMode(host: string): SslMode {
   if (host.startsWith('/')) return 'disable';
   return LOOPBACK.test(host) ? 'prefer' : 'verify-full';
@@ -38,7 +38,8 @@ function usualMode(host: string): SslMode {
 
 /**
  * Reads `postgres://[USER@]HOST[:PORT]/DATABASE[?sslmode=...&sslrootcert=...&host=DIRECTORY]`. The certificate of a server
- * on another host is checked unless `sslmode` says otherwise (disable, prefer, require). Returns what is wrong with it where it can't be used; a password is refused, since settings and command lines are read by many.
+ * on another host is checked unless `sslmode` says otherwise (disable, prefer, require). Returns the error if the URL
+ * can't be used; a password is refused, since many can read settings and command lines.
  */
 export function parseLocation(url: string): Location | { readonly error: string } {
   const [, authority, path, query = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)\/([^/?#]*)(?:\?([^#]*))?$/.exec(url) ?? [];
@@ -69,7 +70,7 @@ export function parseLocation(url: string): Location | { readonly error: string 
   return { host, port, database, user, sslMode, sslRootCert, text: url };
 }
 
-/** The same, or StoreError. */
+/** As `parseLocation`, but throws StoreError. */
 export function locationOf(url: string): Location {
   const location = parseLocation(url);
   if (!('error' in location)) return location;

@@ -11,22 +11,22 @@ import { insertRows, updateRecords, type TypedColumn } from './insert-rows';
 import { columnType, namedColumns, readRows } from './rows';
 import { Words } from './words';
 
-/** One writer at a time: a merger sees all that others have merged. Also the import's and the roll-ups' lock. */
+/** One writer at a time, so a merger sees all that others have merged. Import and roll-ups take this lock, too. */
 const LOCK = 'SELECT pg_advisory_xact_lock(1902994797)';
 
-/** Jobs by number and task, as two JSON lists; a task of none is 0. */
+/** Records of the jobs in $1, a JSON list of [number, task] (`jobList`); task 0: no array job. */
 const OF_JOBS = `FROM (SELECT DISTINCT (j.job ->> 0)::bigint AS job_id, (j.job ->> 1)::bigint AS task_id
     FROM jsonb_array_elements($1::text::jsonb) AS j (job)) AS j
   JOIN qmemacct.named_record AS r ON r.job_id = j.job_id AND coalesce(r.task_id, 0) = j.task_id`;
 
-/** The numbers of jobs and tasks, for OF_JOBS. */
+/** The jobs of records, as OF_JOBS takes them. */
 export function jobList(records: Iterable<Pick<JobRecord, 'job_id' | 'task_id'>>): string {
   const jobs = new Set<string>();
   for (const { job_id, task_id } of records) jobs.add(`[${job_id},${task_id ?? 0}]`);
   return `[${[...jobs].join(',')}]`;
 }
 
-/** All records of the jobs in `list` that one who reads `source` sees. */
+/** All records of the jobs in `list` that `source` shows. */
 export async function loadJobs(
   db: Pick<Transaction, 'rows'>,
   list: string,
@@ -40,7 +40,7 @@ export async function loadJobs(
   return held;
 }
 
-/** A row as `toRow` makes it. */
+/** The columns of a row that `toRow` makes. */
 export const NEW_ROW: readonly TypedColumn[] = COLUMNS.map((column) => ({
   name: column.name,
   type: columnType(column),
@@ -55,7 +55,7 @@ const SERIES: readonly TypedColumn[] = [
   { name: 'points', type: 'text' },
 ];
 
-/** Marks hours (UTC, since 1970) whose sums no longer hold. The number of a change is that of its transaction. */
+/** Marks hours (UTC, since 1970) whose sums are out of date. The number of a change is its transaction's id. */
 export async function markStale(db: Transaction, hours: ReadonlySet<number>): Promise<void> {
   await db.query(
     `INSERT INTO qmemacct.stale_hour SELECT h::integer, txid_current() FROM jsonb_array_elements_text($1::text::jsonb) AS h
@@ -65,13 +65,13 @@ export async function markStale(db: Transaction, hours: ReadonlySet<number>): Pr
   );
 }
 
-/** Puts what some jobs' records have become into the table. All writers of records do so, one at a time. */
+/** Writes merged records into the table. All writers of records use it, one at a time. */
 export class Merger {
   readonly words = new Words();
 
   constructor(private readonly db: Connection) {}
 
-  /** Work that no other writer does at the same time, in one transaction. */
+  /** Does work in one transaction, while no other writer works. */
   async alone<T>(work: (inner: Transaction) => Promise<T>): Promise<T> {
     const done = await this.db.transaction(async (inner) => {
       await inner.query(LOCK);
@@ -101,7 +101,7 @@ export class Merger {
     await this.markJobs(inner, held, touched);
   }
 
-  /** Puts rows into the table, and columns that are the `same` in all; the hours in which they count are the caller's to mark. */
+  /** Inserts rows, and columns that are the `same` in all. The caller marks the hours in which they count. */
   async insertNew(
     inner: Transaction,
     columns: readonly TypedColumn[],
@@ -113,7 +113,7 @@ export class Merger {
     await insertRows(inner, 'record', columns, rows, { words, same });
   }
 
-  /** Writes columns of records, of which each row names the id first, that are in no sums; `same`: what is set in all. */
+  /** Updates columns that are in no sums; each row begins with the record's id; `same`: what is set in all. */
   async update(inner: Transaction, columns: readonly TypedColumn[], rows: readonly Row[], same: string): Promise<void> {
     const { words } = this;
     await words.ensure(inner);
@@ -154,7 +154,7 @@ export class Merger {
     return records.map(({ id }) => id ?? numbers[next++]?.[0] ?? 0);
   }
 
-  /** Hours with records of the jobs: what the others of a job add to sums may depend on one that has changed. */
+  /** Marks the hours of all records of the touched jobs: what a record adds to sums may depend on its job's others. */
   private async markJobs(inner: Transaction, held: JobRecords, touched: ReadonlySet<HeldRecord>): Promise<void> {
     const jobs = new Set([...touched].map(({ stored }) => jobOf(stored.record)));
     const hours = new Set<number>();

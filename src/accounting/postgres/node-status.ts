@@ -2,7 +2,7 @@ import type { NodeHeartbeat, NodeStatus } from '../../record/node-status';
 import { nodeHeartbeats, nodeRow } from '../node-row';
 import type { Connection } from './connect';
 
-/** Puts down what this host says of itself now, in place of what it said before. */
+/** Stores this host's status in place of its previous one. */
 export async function putStatus(db: Pick<Connection, 'query'>, status: NodeStatus): Promise<void> {
   await db.query('SELECT qmemacct.heartbeat($1::text::jsonb, $2::bigint)', [
     JSON.stringify(nodeRow(status)),
@@ -10,7 +10,7 @@ export async function putStatus(db: Pick<Connection, 'query'>, status: NodeStatu
   ]);
 }
 
-/** Hosts with a heartbeat since then (ms since the epoch). */
+/** The last heartbeats of hosts since `since` (ms since the epoch). */
 export async function readStatuses(db: Pick<Connection, 'query'>, since: number): Promise<readonly NodeHeartbeat[]> {
   return nodeHeartbeats(
     await db.query('SELECT * FROM qmemacct.node WHERE heartbeat_at >= $1::bigint ORDER BY cluster, host', [

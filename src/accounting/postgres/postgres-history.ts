@@ -24,7 +24,7 @@ import { PostgresUpkeep } from './upkeep';
 /** Records of one transaction. */
 const BATCH = 500;
 
-/** The PostgreSQL store with all that the nightly job and the import need: for a member of qmemacct_owner. */
+/** The PostgreSQL store with all that the nightly job and the import need; its role must be in qmemacct_owner. */
 export class PostgresHistory extends PostgresReader implements HistoryStore {
   private readonly merger: Merger;
   private readonly importer: LineImporter;
@@ -35,7 +35,7 @@ export class PostgresHistory extends PostgresReader implements HistoryStore {
     this.importer = new LineImporter(this.merger);
   }
 
-  /** Straight into the table, batch by batch: what has been committed stays so where a later one fails. */
+  /** Merges straight into the table, batch by batch: committed batches stay if a later one fails. */
   async merge(records: readonly JobRecord[]): Promise<readonly MergeOutcome[]> {
     const outcomes: MergeOutcome[] = [];
     for (let at = 0; at < records.length; at += BATCH) {
@@ -84,7 +84,7 @@ export class PostgresHistory extends PostgresReader implements HistoryStore {
 
 const UNKNOWN: MergeOutcome = { ok: false, error: 'unknown reason' };
 
-/** The PostgreSQL store at a URL. Connects with the first question. Throws StoreError. */
+/** The PostgreSQL store at a URL. Connects with the first query. Throws StoreError. */
 export function openPostgresHistory(url: string, options: ConnectOptions = {}): PostgresHistory {
   return new PostgresHistory(connect(url, options));
 }

@@ -46,11 +46,11 @@ import { summarise } from './sums/summarise';
 /** Records in a page. */
 const PAGE = 500;
 
-/** Where the caller's role may read; the first that it may. */
+/** The view that the caller's role may read: the widest that it may. */
 const SOURCE = `SELECT CASE WHEN has_table_privilege('qmemacct.record', 'SELECT') THEN 'named_record'
     WHEN pg_has_role(session_user, 'qmemacct_project', 'MEMBER') THEN 'visible_record' ELSE 'own_record' END AS records`;
 
-/** A record of a list: what it is sorted by, first to last. */
+/** A record of a list, and the values that it is sorted by, in that order. */
 interface Listed {
   readonly order: readonly [value: number, countedAt: number, id: number];
   readonly stored: StoredRecord;
@@ -102,7 +102,7 @@ async function selectPages(snapshot: Snapshot, query: RecordFilter): Promise<Sel
   const { records, ids } = await snapshot.unsettled(query);
   const parameters = new Parameters();
   const condition = conditionOf(query, snapshot.source, parameters);
-  // One text: a row for each would take ten times the memory.
+  // All ids as one text: a row for each would take ten times the memory.
   const [row] = await snapshot.db.rows<readonly [string | null]>(
     `SELECT string_agg(n.id::text, ',') FROM (SELECT r.id FROM ${snapshot.source.records} AS r
      WHERE ${condition}${notOf(ids)} ORDER BY r.counted_at DESC, r.id DESC) AS n`,
@@ -118,13 +118,13 @@ async function selectPages(snapshot: Snapshot, query: RecordFilter): Promise<Sel
   };
 }
 
-/** Questions to the PostgreSQL store, each answered from one snapshot of the table and of what waits in the inbox. */
+/** Queries to the PostgreSQL store, each answered from one snapshot of the table and of what waits in the inbox. */
 export class PostgresReader implements AccountingReader {
   private source: Promise<Source> | null = null;
   private readonly kept = new KeptHours();
   private readonly shared: SharedSnapshot;
 
-  /** `sharedMs`: so long, questions are answered from one snapshot. */
+  /** `sharedMs`: for how long queries are answered from one snapshot. */
   constructor(
     protected readonly db: Connection,
     sharedMs = 0,
@@ -226,7 +226,7 @@ export class PostgresReader implements AccountingReader {
     });
     const plan = rowPlan(query.fields);
     let next = 0;
-    /** Those of the waiting, in their order, that count then or later. */
+    /** The next waiting records, in their order, that count at `at` or later. */
     const waitingSince = (at: number): readonly StoredRecord[] => {
       const first = next;
       for (let one = waiting[next]; one !== undefined && countedAt(one.record) >= at; one = waiting[next]) next++;

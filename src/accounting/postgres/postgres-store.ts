@@ -9,7 +9,7 @@ import { PostgresReader } from './postgres-reader';
 import { imports } from './import-lines';
 import { inboxState, type InboxState } from './settle';
 
-/** The PostgreSQL store as the hooks have it: what they deliver waits in its inbox for the merger. */
+/** The PostgreSQL store for the hooks: what they deliver waits in its inbox for the merger. */
 class PostgresStore extends PostgresReader implements AccountingStore {
   merge(records: readonly JobRecord[]): Promise<readonly MergeOutcome[]> {
     return deliver(this.db, records);
@@ -35,7 +35,7 @@ class PostgresStore extends PostgresReader implements AccountingStore {
   }
 }
 
-/** The PostgreSQL store at a URL, to be read. Connects with the first question. Throws StoreError. */
+/** Opens the PostgreSQL store at a URL to read it. Connects with the first query. Throws StoreError. */
 export function openPostgresReader(
   url: string,
   { sharedMs, ...options }: ConnectOptions & { readonly sharedMs?: number } = {},
@@ -43,7 +43,7 @@ export function openPostgresReader(
   return new PostgresReader(connect(url, options), sharedMs);
 }
 
-/** The PostgreSQL store at a URL, to be delivered to: its role may do nothing else. Throws StoreError. */
+/** Opens the PostgreSQL store at a URL to deliver to it; its role may do nothing else. Throws StoreError. */
 export function openPostgresStore(url: string, options: ConnectOptions = {}): PostgresStore {
   return new PostgresStore(connect(url, options));
 }

@@ -6,15 +6,15 @@ import { BOUNDS, FAILED } from '../sums/fact-columns';
 import { numbersAt } from './numbers';
 import type { Value } from './session';
 
-/** What a role reads records from. */
+/** Where a role reads records. */
 export interface Source {
   /** The view. */
   readonly records: string;
-  /** Its role sees all that there is, the dictionaries and the roll-ups, too. */
+  /** Whether the role sees everything, the dictionaries and roll-ups included. */
   readonly all: boolean;
 }
 
-/** Values of a statement, by their place in it. */
+/** The values of a statement's parameters, `$1` first. */
 export class Parameters {
   readonly values: Value[] = [];
 
@@ -22,13 +22,13 @@ export class Parameters {
     return `$${this.values.push(value)}`;
   }
 
-  /** A list of numbers, for IN. */
+  /** Adds a list of numbers; returns what follows IN. */
   putNumbers(numbers: Iterable<number>): string {
     return numbersAt(this.values.push(JSON.stringify([...numbers])));
   }
 }
 
-/** A pattern of ours (`*`, `?`) as one of LIKE. */
+/** A pattern of filters (`*`, `?`) as a pattern of LIKE. */
 function likeOf(pattern: string): string {
   return pattern
     .replace(/[\\%_]/g, '\\$&')
@@ -36,7 +36,7 @@ function likeOf(pattern: string): string {
     .replaceAll('?', '_');
 }
 
-/** As `isHostPattern` says. */
+/** The condition that a host matches a list of patterns (`isHostPattern`). */
 function hostIs(host: string, parameters: Parameters): string {
   const parts = parsePatterns(host).flatMap((pattern) => {
     const place = parameters.put(likeOf(pattern));
@@ -46,17 +46,17 @@ function hostIs(host: string, parameters: Parameters): string {
 }
 
 /**
- * Records of the job and task of `r`, as `m`, that are at most JOB_SPAN_MS away: without their strings where the role may
- * read the table. Each look into a view with all of them takes PostgreSQL half a millisecond to plan.
+ * Records `m` of the job and task of `r` that are at most JOB_SPAN_MS away: from the table without its strings if the
+ * role may read that, since each use of a view with all strings takes PostgreSQL half a millisecond to plan.
  */
 export const sameJob = ({ records, all }: Source): string =>
   `FROM ${all ? 'qmemacct.record' : records} AS m WHERE m.job_id = r.job_id AND coalesce(m.task_id, 0) = coalesce(r.task_id, 0)
       AND m.cluster_id = r.cluster_id AND m.counted_at BETWEEN r.counted_at - ${JOB_SPAN_MS} AND r.counted_at + ${JOB_SPAN_MS}`;
 
 /**
- * The name that a record counts under. Grid Engine calls each task of a parallel job "petask" where it runs, so that its
- * record has no name until its accounting line comes: it counts under that of its job's master, of several (runs, or a
- * number that came again) of the nearest in time.
+ * The name under which a record counts. On its host Grid Engine names each slave task "petask", so its record has no
+ * name until its accounting line comes: it counts under its master's name. Of several masters (runs, or a job number
+ * that was reused) the nearest in time counts.
  */
 export function countedName(source: Source): string {
   const name = source.all ? '(SELECT d.name FROM qmemacct.job_name AS d WHERE d.id = m.job_name_id)' : 'm.job_name';
@@ -68,7 +68,7 @@ export function countedName(source: Source): string {
 /** As `nameClass`. */
 const classOf = (name: string): string => `regexp_replace(${name}, '[0-9]+', '#', 'g')`;
 
-/** What a filter asks of `r`. */
+/** A filter as a condition on `r`. */
 export function conditionOf(filter: RecordFilter, source: Source, parameters: Parameters): string {
   const time = (ms: number): string => `${parameters.put(Math.ceil(ms))}::bigint`;
   const parts = [`r.counted_at >= ${time(filter.since)}`, `r.counted_at < ${time(filter.until)}`];

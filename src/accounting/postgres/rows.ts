@@ -12,12 +12,12 @@ export function columnType({ type, dictionary, small }: Pick<Column, 'type' | 'd
   return dictionary !== undefined ? 'integer' : small === true ? 'smallint' : TYPES[type];
 }
 
-/** What a reader's view calls the string of a column of numbers in a dictionary. */
+/** The name under which the views show the string of a column of dictionary numbers. */
 export function textColumn(column: string): string {
   return column.replace(/_id$/, '');
 }
 
-/** The series of `r`, one of the views of records, or nulls in its place; then the columns of a plan. */
+/** Columns of `r`, a view of records: its series, or NULLs instead, then the columns of a plan with their strings. */
 export function namedColumns(withSeries: boolean, { columns }: Pick<RowPlan, 'columns'> = ALL_FIELDS): string {
   const series = withSeries ? 'r.series_start, r.series_step_ms, r.series_points' : 'NULL, NULL, NULL';
   const names = columns.map(({ name, dictionary }) => `r.${dictionary === undefined ? name : textColumn(name)}`);
@@ -26,7 +26,7 @@ export function namedColumns(withSeries: boolean, { columns }: Pick<RowPlan, 'co
 
 type Rows = readonly (readonly Cell[])[];
 
-/** Rows that have `namedColumns` from `at` on, with numbers in place of strings. */
+/** Rows that have `namedColumns` from index `at` on, with numbers in place of strings. */
 function numbered(rows: Rows, at: number, columns: readonly Column[], words: OwnNumbers): Rows {
   const named = columns.flatMap(({ dictionary }, index) =>
     dictionary === undefined ? [] : [{ dictionary, index: at + SERIES_CELLS + index }],
@@ -41,13 +41,13 @@ function numbered(rows: Rows, at: number, columns: readonly Column[], words: Own
   });
 }
 
-/** Records out of rows that have `namedColumns` from `at` on. */
+/** Records from rows that have `namedColumns` from index `at` on. */
 export function readRows(rows: Rows, at: number, plan: RowPlan = ALL_FIELDS): readonly StoredRecord[] {
   const words = new OwnNumbers();
   return numbered(rows, at, plan.columns, words).map((cells) => fromRow(cells, at + SERIES_CELLS, at, words, plan));
 }
 
-/** Plain columns out of rows that have `namedColumns`. */
+/** Plain columns from rows that have `namedColumns`. */
 export function readTable(rows: Rows, plan: TablePlan): readonly TableColumn[] {
   const words = new OwnNumbers();
   return plan.read(numbered(rows, 0, plan.columns, words), SERIES_CELLS, words);

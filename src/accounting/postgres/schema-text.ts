@@ -6,7 +6,7 @@ import { columnType, textColumn } from './rows';
 
 /** The generated parts of sql/accounting/postgres. */
 
-/** `record` with its strings and its series: what every reader reads. */
+/** The view of `record` with its strings and its series, on which all readers' views are built. */
 function namedView(): readonly string[] {
   const texts = COLUMNS.flatMap(({ name, dictionary }) =>
     dictionary === undefined
@@ -23,7 +23,7 @@ function namedView(): readonly string[] {
 const OWNER = '(SELECT o.id FROM owner o WHERE o.name = session_user::text)';
 const isMember = (role: string): string => `(SELECT pg_has_role(session_user, '${role}', 'MEMBER'))`;
 
-/** What a role sees: members of qmemacct_read all, others their own, those in qmemacct_project what their projects run. */
+/** What a role sees: members of qmemacct_read all, of qmemacct_project their projects' records, others their own. */
 function visibleViews(): readonly string[] {
   const projects = `SELECT m.project_id FROM record m WHERE m.owner_id = ${OWNER} AND m.in_project = 1
       AND m.counted_at >= (extract(epoch FROM now()) - ${MEMBER_DAYS} * 86400) * 1000`;
@@ -57,7 +57,7 @@ function rollUpTable(): readonly string[] {
   ];
 }
 
-/** One row a day and owner, project, queue, host or class of names; dimension `cluster`: all of a cluster. */
+/** One row per day and owner, project, queue, host or name class; dimension `cluster`: all of a cluster. */
 function dailyView(): readonly string[] {
   return [
     'CREATE VIEW daily AS SELECT',
@@ -70,7 +70,7 @@ function dailyView(): readonly string[] {
 }
 
 const POSTGRES: SqlDialect = {
-  // Long texts have no place in an index.
+  // The index is on the digest, since long texts do not fit into one.
   dictionary: (name) =>
     `CREATE TABLE ${name} (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON ${name} (md5(name));`,
   type: (column) => (column.type === 'text' ? 'text COLLATE "C"' : columnType(column)),

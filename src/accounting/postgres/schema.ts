@@ -7,7 +7,7 @@ import type { Connection } from './connect';
 import { isNotAllowed } from './faults';
 
 const DIRECTORY = join('sql', 'accounting', 'postgres');
-/** Who comes second waits, and finds the work done. */
+/** A second process waits for this lock, and then finds the work done. */
 const LOCK = 'SELECT pg_advisory_xact_lock(1902994796)';
 
 function textOf(path: string): string {
@@ -26,7 +26,7 @@ export async function schemaVersion(db: Pick<Connection, 'query'>): Promise<numb
   return row?.version ?? null;
 }
 
-/** Rejects where the database's encoding has no place for some name of a job: its record would be refused for good. */
+/** Rejects unless the encoding can hold every job name: a record with another name would be refused for good. */
 async function refuseEncoding(db: Pick<Connection, 'rows'>, where: string): Promise<void> {
   const [row] = await db.rows<[string]>('SHOW server_encoding');
   const encoding = row?.[0] ?? '';
@@ -35,7 +35,7 @@ async function refuseEncoding(db: Pick<Connection, 'rows'>, where: string): Prom
   throw new StoreError(where, `its encoding is ${encoding}, which can't hold every job's name`, hint, false);
 }
 
-/** What an admin lacks is not what the roles that log in later are granted. */
+/** Replaces the hint for missing rights: an admin needs other rights than the roles that log in later. */
 function adminsFault(error: unknown): unknown {
   if (!(error instanceof StoreError) || !isNotAllowed(error)) return error;
   const hint =
@@ -44,8 +44,8 @@ function adminsFault(error: unknown): unknown {
 }
 
 /**
- * Makes the roles and brings the schema to the newest version, forward only, in one transaction: by the role of an admin,
- * never by the hooks'. Resolves to the versions before and after. Rejects with StoreError.
+ * Makes the roles and brings the schema to the newest version, forward only, in one transaction. Needs an admin's role,
+ * not the hooks'. Resolves to the versions before and after. Rejects with StoreError.
  */
 export async function initDatabase(db: Connection): Promise<{ readonly before: number; readonly after: number }> {
   const directory = join(packageRoot(), DIRECTORY);

@@ -9,7 +9,7 @@ import { certificatesIn, systemCertificates } from './trusted-certificates';
 
 const CONNECT_SECONDS = 10;
 
-/** A value that a statement takes. Lists and objects go as JSON text, in their own type on the server. */
+/** A value that a statement takes. Lists and objects are sent as JSON text, which the statement casts. */
 export type Value = string | number | boolean | null;
 
 interface SessionOptions {
@@ -26,14 +26,14 @@ type Tls = NonNullable<postgres.Options<Record<string, never>>['ssl']>;
 function tlsOf({ sslMode, sslRootCert, host, text }: Location): Tls | false {
   if (sslMode === 'disable' || host.startsWith('/')) return false;
   if (sslMode === 'prefer') return sslMode;
-  // The host is named, since for an address Node would look for "localhost" in the certificate.
+  // Given an address without `host`, Node would look for "localhost" in the certificate.
   const named = isIP(host) === 0 ? { host, servername: host } : { host };
   if (sslMode === 'require') return { ...named, rejectUnauthorized: false };
   const ca = sslRootCert === null ? systemCertificates() : certificatesIn(sslRootCert, text);
   return { ...named, rejectUnauthorized: true, ...(ca === null ? {} : { ca }) };
 }
 
-/** A value as the database takes it: its texts have no NUL. */
+/** A value as the database takes it: texts can't contain NUL. */
 const sent = (value: Value): Value => (typeof value === 'string' ? withoutNul(value) : value);
 
 class TimedOut extends Error {
@@ -41,18 +41,18 @@ class TimedOut extends Error {
 }
 
 /**
- * A session with the server, begun with its first statement. Where it is lost, it stays so: the client would send what is
- * left of a transaction in the session that it opens next, ask a server that ends each connection without end, or keep
- * its first message to itself (porsager/postgres#1193, #1208, #1216).
+ * A session with the server, which begins with its first statement. A lost session is never reopened: the client would
+ * send the rest of a transaction in the session that it opens next, retry without end if the server closes every
+ * connection, or never send its first message (porsager/postgres#1193, #1208, #1216).
  */
 export class Session {
   private why: Error | null = null;
-  /** What rejects when the session is lost. */
+  /** The rejecting functions of promises that must reject when the session is lost. */
   private readonly waiting = new Set<(reason: Error) => void>();
   private socket: Socket | null = null;
   private readonly client: Client;
 
-  /** Throws StoreError where the certificates that it names can't be read. */
+  /** Throws StoreError if the certificates that the location names can't be read. */
   constructor(private readonly options: SessionOptions) {
     const { host, port, database } = options.location;
     const settings: postgres.Options<{ int8: postgres.PostgresType<number> }> & { socket: () => Promise<Socket> } = {
@@ -81,7 +81,7 @@ export class Session {
     return this.why !== null;
   }
 
-  /** What `work` comes to; rejects where the session is lost before. */
+  /** The result of `work`; rejects if the session is lost before. */
   unlessLost<T>(work: PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.waiting.add(reject);
@@ -100,7 +100,7 @@ export class Session {
     try {
       if (this.why !== null) throw this.why;
       const asked = this.client.unsafe(sql, values.map(sent));
-      // Not every statement under way is settled by the client when its connection goes.
+      // The client does not settle every pending statement when its connection is lost.
       const rows = await this.unlessLost<unknown>(form === 'arrays' ? asked.values() : asked);
       return [...(rows as readonly unknown[] as readonly Row[])];
     } catch (error) {
@@ -124,7 +124,7 @@ export class Session {
     return new StoreError(this.options.location.text, reason, hint, true);
   }
 
-  /** A socket that is connected; another one is wanted where the first was lost before the session had begun. */
+  /** A connected socket. Rejects if asked for a second one: the first was lost before the session had begun. */
   private async connect(): Promise<Socket> {
     try {
       if (this.socket !== null)

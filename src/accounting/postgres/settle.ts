@@ -7,11 +7,11 @@ import { NUMBERS } from './numbers';
 
 /** Accounts of one transaction. */
 const BATCH = 500;
-/** A job of which nothing was heard for a day is not waited for: its node has died, or its last word came before. */
+/** An account of a running job is settled after a day of silence: its node has died, or the job's end came earlier. */
 const SILENT = "interval '1 day'";
 const DUE = `(i.ended OR i.received_at < now() - ${SILENT}) AND i.error IS NULL`;
 
-/** One of these accounts, by their numbers in the inbox, can't be put into the table. */
+/** At least one of these accounts (by their ids in the inbox) can't be put into the table. */
 class Unsettled extends Error {
   constructor(
     readonly ids: readonly number[],
@@ -21,7 +21,7 @@ class Unsettled extends Error {
   }
 }
 
-/** One transaction; null: nothing was left. Rejects with Unsettled, or StoreError. */
+/** Settles at most `most` accounts in one transaction; null: none was left. Rejects with Unsettled, or StoreError. */
 async function settleSome(merger: Merger, most: number): Promise<Settled | null> {
   return merger.alone(async (inner) => {
     const due = await readInbox(inner, `${DUE} ORDER BY i.id LIMIT ${most} FOR UPDATE SKIP LOCKED`, []);
@@ -41,7 +41,7 @@ async function settleThese(
   due: Awaited<ReturnType<typeof readInbox>>,
 ): Promise<Settled> {
   for (const { id, error } of due.unreadable) await markUnreadable(inner, id, error);
-  // What was said while they ran goes with them.
+  // Earlier accounts of the same runs, made while they were running, go with them.
   const jobs = JSON.stringify(due.waiting.map(({ record }) => record.job_id));
   const runs = new Set(due.waiting.map(({ record }) => record.run_id));
   const others = await readInbox(
@@ -65,7 +65,7 @@ async function markUnreadable(inner: Pick<Transaction, 'query'>, id: number, err
   await inner.query('UPDATE qmemacct.inbox SET error = $2 WHERE id = $1', [id, error.slice(0, 500)]);
 }
 
-/** Moves the accounts of ended jobs from the inbox into the table, a transaction for some each. Rejects with StoreError. */
+/** Moves the accounts of ended jobs from the inbox into the table, some per transaction. Rejects with StoreError. */
 export async function settle(merger: Merger, { signal, onProgress }: LongWork = {}): Promise<Settled> {
   const sum = { settled: 0, unreadable: 0 };
   let most = BATCH;
@@ -80,7 +80,7 @@ export async function settle(merger: Merger, { signal, onProgress }: LongWork = 
       if (!(error instanceof Unsettled)) throw error;
       const { ids, message } = error;
       const [only] = ids;
-      // What is wrong with one has stopped all of them: half as many, down to that one.
+      // One bad account has stopped all: try half as many, down to that account alone.
       most = Math.max(1, Math.floor(ids.length / 2));
       if (only === undefined || ids.length > 1) continue;
       await merger.alone((inner) => markUnreadable(inner, only, message));
@@ -95,7 +95,7 @@ export async function settle(merger: Merger, { signal, onProgress }: LongWork = 
 export interface InboxState {
   /** Accounts of ended jobs. */
   readonly rows: number;
-  /** The oldest of them, in seconds. */
+  /** Seconds since the oldest of these came. */
   readonly oldest: number;
   readonly unreadable: number;
 }

@@ -4,24 +4,24 @@ import type { Source } from './record-filter';
 import { Snapshot } from './snapshot';
 
 const READING = 'isolation level repeatable read read only';
-/** In this transaction: to compile a query of some thirty joins takes ten times as long as to read a page by it. */
+/** For this transaction: compiling a query of some thirty joins takes ten times as long as reading a page by it. */
 const WITHOUT_JIT = "SELECT set_config('jit', 'off', true)";
 
-/** A transaction that questions are answered from. */
+/** A transaction from which queries are answered. */
 interface Open {
   readonly snapshot: Promise<Snapshot>;
-  /** Never resolves; rejects where the transaction fails: then nothing of it is settled any more. */
+  /** Never resolves; rejects if the transaction fails, since its statements may then never settle. */
   readonly failure: Promise<never>;
   readonly end: () => void;
-  /** Questions that are being answered from it. */
+  /** How many queries are being answered from it. */
   asked: number;
-  /** It ends with the last of them. */
+  /** Whether it ends with the last of these. */
   over: boolean;
 }
 
 /**
- * What questions are answered from: for `forMs` the same snapshot, so that those of one page see one moment, and what
- * waits in the inbox is read once for all of them. 0: each question has its own.
+ * Answers queries from the same snapshot for `forMs`, so that the queries of one page see the same moment, and the
+ * inbox is read once for all of them. 0: each query has its own snapshot.
  */
 export class SharedSnapshot {
   private current: Open | null = null;
@@ -38,7 +38,7 @@ export class SharedSnapshot {
     try {
       return await Promise.race([open.snapshot.then(question), open.failure]);
     } catch (error) {
-      // A statement that failed has ended what can be read from it.
+      // After a failed statement nothing more can be read in this transaction.
       this.leave(open);
       throw error;
     } finally {
@@ -47,7 +47,7 @@ export class SharedSnapshot {
     }
   }
 
-  /** The next question begins anew. */
+  /** Ends the snapshot, once the queries under way are answered. */
   close(): void {
     if (this.current !== null) this.leave(this.current);
   }
@@ -69,7 +69,7 @@ export class SharedSnapshot {
       await ended;
     }, READING);
     const failure = new Promise<never>((_, reject) => void transaction.catch(reject));
-    // It may fail while nobody asks.
+    // The transaction may fail while no query is being answered.
     failure.catch(() => this.leave(open));
     const open: Open = { snapshot, failure, end, asked: 0, over: this.forMs === 0 };
     if (this.forMs > 0) {

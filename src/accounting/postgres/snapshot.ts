@@ -14,13 +14,13 @@ import { jobList, loadJobs } from './merger';
 import { Parameters, type Source } from './record-filter';
 
 /**
- * The jobs that something waits of in the inbox, read whole, with it merged into them as the merger will. They stand in
- * for the rows with `ids` in the table.
+ * The jobs with accounts in the inbox, read whole, with these accounts merged into them as the merger will do. The
+ * `records` replace the table's rows with `ids`.
  */
 export interface Unsettled {
   readonly records: readonly UnsettledRecord[];
   readonly ids: readonly number[];
-  /** UTC days on which they count, now or in the table, and the hours of these. */
+  /** UTC days, and hours, in which the records count, as they are now or as the table has them. */
   readonly days: ReadonlySet<number>;
   readonly hours: ReadonlySet<number>;
 }
@@ -28,11 +28,11 @@ export interface Unsettled {
 class UnsettledRecord {
   readonly countedAt: number;
   readonly job: string;
-  /** That it counts under: of a task of a parallel job its master's. */
+  /** The job name that it counts under: a slave task's is its master's. */
   readonly name: string | null;
   private known: { readonly facts: Facts; readonly keys: readonly GroupKey[] } | null = null;
 
-  /** `all`: the records of its job, itself among them. */
+  /** `all`: the records of its job, including itself. */
   constructor(
     readonly stored: StoredRecord,
     private readonly all: readonly JobRecord[],
@@ -64,7 +64,7 @@ class UnsettledRecord {
   }
 }
 
-/** By accounts of which nothing else is known of their job, as of most that run: they stay from question to question. */
+/** By account, for jobs known only from that account, like most running ones: kept from query to query. */
 const ALONE = new WeakMap<JobRecord, UnsettledRecord>();
 
 function unsettledAlone(account: JobRecord): UnsettledRecord {
@@ -78,7 +78,7 @@ function unsettledAlone(account: JobRecord): UnsettledRecord {
 
 export const NOTHING_UNSETTLED: Unsettled = { records: [], ids: [], days: new Set(), hours: new Set() };
 
-/** As `countedName` (record-filter.ts) says. */
+/** As `countedName` (record-filter.ts), from the records of the job. */
 function nameOf(record: JobRecord, job: readonly JobRecord[]): string | null {
   if (record.job_name !== null || record.pe_task_id === null) return record.job_name;
   const at = countedAt(record);
@@ -95,7 +95,7 @@ function nameOf(record: JobRecord, job: readonly JobRecord[]): string | null {
   return nearest?.job_name ?? null;
 }
 
-/** Whether the record stands for its host among those of its job: as `factColumns` says it. */
+/** Whether the record stands for its host among the records of its job, as in `factColumns`. */
 function standsForHost(record: JobRecord, job: readonly JobRecord[]): boolean {
   if (record.pe_task_id === null) return true;
   const at = countedAt(record);
@@ -111,7 +111,7 @@ function standsForHost(record: JobRecord, job: readonly JobRecord[]): boolean {
   );
 }
 
-/** `alone`: accounts of jobs that are not among `held`. */
+/** `alone`: accounts of jobs that have no other record. */
 function unsettledOf(alone: readonly JobRecord[], held: JobRecords): Unsettled {
   const all = [...held.all(), ...held.changes().absorbed];
   const jobs = groupBy(
@@ -139,10 +139,10 @@ type UnsettledQuery = Readonly<Record<'until', number>> & { readonly owner: stri
 
 let snapshots = 0;
 
-/** What a question is answered from: one transaction's view of the table and of the inbox. */
+/** What a query is answered from: one transaction's view of the table and of the inbox. */
 export class Snapshot {
   private readonly found = new Map<string, Promise<Unsettled>>();
-  /** Of no other snapshot of this process. */
+  /** Unique in this process. */
   readonly number = ++snapshots;
 
   constructor(
@@ -151,7 +151,7 @@ export class Snapshot {
     private readonly accounts: WaitingAccounts,
   ) {}
 
-  /** The jobs that rows of the inbox are of which satisfy a condition on `i`, with these rows merged into them. */
+  /** The jobs with rows in the inbox that satisfy a condition on `i`, with these rows merged into them. */
   async jobsOf(condition: string, parameters: Parameters): Promise<JobRecords> {
     const { waiting, held } = await this.load(condition, parameters);
     held.merge(waiting);
@@ -166,9 +166,9 @@ export class Snapshot {
     return { waiting, held: await loadJobs(this.db, jobList(waiting), this.source.records) };
   }
 
-  /** The jobs of which something waits that may matter to a filter; nothing older waits for long. */
+  /** The jobs with waiting accounts that may matter to a filter, whatever its `since`: no account waits for long. */
   unsettled({ until, owner }: Pick<RecordFilter, 'until' | 'owner'>): Promise<Unsettled> {
-    // Questions up to now are one and the same.
+    // Rounded up, so that all queries up to now share one answer.
     const hour = Math.ceil(until / HOUR_MS) * HOUR_MS;
     const name = JSON.stringify([hour, owner]);
     const known = this.found.get(name) ?? this.findUnsettled({ until: hour, owner });
@@ -178,7 +178,7 @@ export class Snapshot {
 
   private async findUnsettled({ until, owner }: UnsettledQuery): Promise<Unsettled> {
     const parameters = new Parameters();
-    // A later account says what an earlier one of its job counts for.
+    // What an account counts for may depend on a later account of its job.
     const parts = [`i.counted_at < ${parameters.put(Math.ceil(until + JOB_SPAN_MS))}::bigint`];
     if (owner !== undefined) parts.push(`(i.owner = ${parameters.put(owner)} OR i.owner IS NULL)`);
     const { waiting, held } = await this.load(parts.join(' AND '), parameters);
@@ -191,7 +191,7 @@ export class Snapshot {
   }
 }
 
-/** A condition on `r`: none of these rows. */
+/** A condition on `r` (with AND): it is none of these rows. */
 export function notOf(ids: readonly number[]): string {
   return ids.length === 0 ? '' : ` AND r.id NOT IN (${ids.join(', ')})`;
 }

@@ -12,28 +12,28 @@ import { PostgresHistory } from './postgres-history';
 import { schemaVersion } from './schema';
 
 const BATCH = 250;
-/** A restart, or a failover, of PostgreSQL. */
+/** How long a restart or a failover of PostgreSQL may take. */
 const PATIENCE_MS = 90_000;
 
 export interface TakenOver {
-  /** Records of the other store that this run has gone through, and what that did here. */
+  /** Records of the other store that this run has read; how many of them were added or changed here. */
   readonly read: number;
   readonly added: number;
   readonly changed: number;
   /** One line per record that could not be copied. */
   readonly refused: readonly string[];
   readonly files: number;
-  /** Records that the other store has in the end, and that this one has. */
+  /** Records that the other store, and this one, have in the end. */
   readonly there: number;
   readonly here: number;
-  /** What this store lacks in the end of what was read of the other, one line each. */
+  /** What this store lacks in the end of what was read from the other, one line each. */
   readonly lacking: readonly string[];
   /** false: interrupted; the next run goes on from there. */
   readonly complete: boolean;
 }
 
 export interface TakeOverWork extends LongWork {
-  /** Each failure that may pass, while it is tried again. */
+  /** Called at each failure that may pass, before the step is tried again. */
   readonly onFault?: (fault: StoreError) => void;
   readonly patienceMs?: number;
   /** Records in one step. */
@@ -46,7 +46,7 @@ interface Taken {
   readonly refused: readonly string[];
 }
 
-/** Takes records over: each as the accounts that it was merged from, so that every value keeps its rank. */
+/** Copies records, each as the accounts that it was merged from, so that every value keeps its rank. */
 async function take(store: AccountingStore, records: readonly NumberedRecord[], tally: Tally): Promise<Taken> {
   const readable = records.flatMap(({ stored }) => (stored === null ? [] : [stored]));
   const parts = readable.map(partsOf);
@@ -78,7 +78,7 @@ async function take(store: AccountingStore, records: readonly NumberedRecord[], 
   return { added, changed, refused };
 }
 
-/** Whether one is the other, read as far or farther: a short file's name is the hash of all that was read of it. */
+/** Whether `known` is the same file, read at least as far. A short file's `head` covers all that was read of it. */
 function includes(known: ImportedFile, file: ImportedFile): boolean {
   if (known.cluster !== file.cluster || known.offset < file.offset) return false;
   return (
@@ -108,10 +108,10 @@ async function lackingFiles(db: Connection, files: readonly ImportedFile[]): Pro
 }
 
 /**
- * Takes all of another store over, record by record in batches; merging makes it safe to repeat and to interrupt, and
- * both stores may be delivered to meanwhile. A run that was interrupted is gone on with; one after a complete one goes
- * through all again, for what came late. What fails for a while is tried again. `source`: what the other store is called.
- * Rejects with StoreError.
+ * Copies all records of another store into this one, in batches. Merging makes it safe to repeat and to interrupt, and
+ * both stores may get deliveries meanwhile. The next call continues an interrupted run; after a complete run it goes
+ * through all records again, for what came late. Failures that may pass are retried. `source`: a name of the other
+ * store. Rejects with StoreError.
  */
 export async function takeOver(
   db: Connection,
@@ -129,7 +129,7 @@ export async function takeOver(
   if ((await schemaVersion(db)) === null)
     throw new StoreError(db.text, 'it has no tables of this qmemacct', 'run "qmemacct database init URL" first', false);
   const store = new PostgresHistory(db);
-  // Before the records: what is imported while they are gone through is for the next run.
+  // Before the records: what is imported while records are copied is left to the next run.
   const files = await patiently(() => from.files());
   const [row] = await db.query<{ after: number }>(
     'SELECT after_id AS after FROM qmemacct.taken_over WHERE source = $1',
@@ -173,7 +173,7 @@ export async function takeOver(
   if (complete) {
     for (const { file, unreadable } of files) if (await patiently(() => takeFile(db, file, unreadable))) taken++;
     await noteDone(0);
-    // Where all was there before, sums differ by figures of higher rank alone.
+    // If all records were there before, sums can only differ by figures of higher rank.
     const all = begun === 0 && sums.added + sums.changed === 0;
     less = [
       ...(all ? [] : lacking(tally.totals(), await patiently(() => totalsHere(db)))),

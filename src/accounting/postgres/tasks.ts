@@ -10,18 +10,18 @@ import { Parameters } from './record-filter';
 import { textColumn } from './rows';
 import { notOf, type Snapshot } from './snapshot';
 
-/** What runs have in common: an array's have the same cluster, and were submitted at one time. */
+/** What shows whether runs are of one array: its runs have the same cluster, and were submitted at the same time. */
 interface Extent {
   readonly clusters: ReadonlySet<string>;
   readonly submitted: readonly number[];
   readonly isParallel: boolean;
-  /** Records that another user handed in may be among them. */
+  /** Whether records that another user handed in may be among the runs. */
   readonly mayBeClaimed: boolean;
 }
 
 interface Lists extends Extent {
   readonly ids: readonly number[];
-  /** 0: not of an array. */
+  /** 0: no array task. */
   readonly tasks: readonly number[];
   readonly cells: readonly (readonly Cell[])[];
 }
@@ -50,8 +50,9 @@ function listed(name: string): string {
 }
 
 /**
- * The columns with their strings by numbers of `words`. A string is read of one row that has it: thousands have the same
- * few, and to join each row with its strings takes four times as long as all else. `condition` is on `r`.
+ * The columns with the numbers of `words` for their strings. Each string is read from one row that has it: thousands of
+ * rows share few strings, and joining each row with its strings would take four times as long as all else. `condition`
+ * is on `r`.
  */
 async function withWords(
   { db, source }: Snapshot,
@@ -120,7 +121,7 @@ async function listsOf(snapshot: Snapshot, names: readonly string[], of: Conditi
 }
 
 const taskOf = ({ record }: StoredRecord): number => record.task_id ?? 0;
-/** What a run that waits in the inbox is called: none in the table has such a number. */
+/** The id of a run that waits in the inbox: negative, unlike any in the table. */
 const waitingId = (stored: StoredRecord): number => -1 - taskOf(stored);
 
 function extentOf(waiting: readonly StoredRecord[]): Extent {
@@ -135,7 +136,7 @@ function extentOf(waiting: readonly StoredRecord[]): Extent {
   };
 }
 
-/** Whether they are the runs of one user's array that has no parallel tasks. */
+/** Whether the parts are runs of a single user's array without parallel tasks. */
 function isOneArray(parts: readonly Extent[]): boolean {
   const times = parts.flatMap(({ submitted }) => submitted);
   const [first, last] = times.reduce(
@@ -150,7 +151,7 @@ function isOneArray(parts: readonly Extent[]): boolean {
   );
 }
 
-/** Rows of the table with those that wait, in the order of tasks. */
+/** Rows of the table together with waiting runs, in the order of tasks. */
 function tableOf(
   names: readonly string[],
   lists: Lists,
@@ -171,7 +172,7 @@ function tableOf(
   };
 }
 
-/** As AccountingReader's. */
+/** See `AccountingReader.taskTable`. */
 export async function taskTable(snapshot: Snapshot, query: TaskTableQuery): Promise<Omit<TaskTable, 'fault'> | null> {
   const { job_id: job, rows } = query;
   const names = tableColumns(query);

@@ -17,7 +17,7 @@ function contents(path: string): string | null {
   }
 }
 
-/** The CAs that this system trusts (PEM); null: it keeps them elsewhere, and Node's own have to do. */
+/** The CAs that this system trusts (PEM); null: it keeps them elsewhere, and Node's own must suffice. */
 export function systemCertificates(): string | null {
   for (const path of SYSTEMS) {
     const text = contents(path);

@@ -24,12 +24,12 @@ const SUMS = `WITH gone AS (DELETE FROM qmemacct.rollup AS u WHERE u.ctid = ANY 
   again AS (DELETE FROM qmemacct.rollup_again WHERE day < $1)
   SELECT count(*) FROM gone`;
 
-/** Tables that rows are removed from. */
+/** Tables from which rows are removed. */
 const TABLES = ['record', 'series', 'rollup', 'rollup_again', 'rollup_largest'];
 const SIZE = `SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
   WHERE oid = ANY ('{${TABLES.map((table) => `qmemacct.${table}`).join(',')}}'::regclass[])`;
 
-/** The number that a statement answers. */
+/** The number that a statement returns. */
 async function numberOf(db: Pick<Connection, 'rows'>, sql: string, ...values: readonly number[]): Promise<number> {
   return (await db.rows<[number]>(sql, values))[0]?.[0] ?? 0;
 }
@@ -55,7 +55,7 @@ export class PostgresUpkeep implements Upkeep {
   }
 
   async putNext(): Promise<boolean> {
-    // Where nothing is to be done no writer has to wait for it.
+    // If there is nothing to do, no writer has to wait for the lock.
     return (await nextPeriod(this.db)) !== undefined && this.merger.alone(putNext);
   }
 
@@ -81,8 +81,9 @@ export class PostgresUpkeep implements Upkeep {
   }
 
   /**
-   * What has gone leaves room in the tables for what comes. Where more has gone than is left, the records are written
-   * anew, so that the file system has the room: readers wait meanwhile; nodes do not, they deliver into the inbox.
+   * Removed rows leave space in the tables for new ones. If more records are gone than left, the tables are rewritten
+   * (VACUUM FULL) to return the space to the file system: readers wait meanwhile; nodes do not, they deliver into the
+   * inbox.
    */
   async giveSpaceBack({ records, series, rollups }: Parameters<Upkeep['giveSpaceBack']>[0]): Promise<number> {
     if (records + series + rollups === 0) return 0;

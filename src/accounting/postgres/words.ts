@@ -1,29 +1,29 @@
 import type { Cell, Dictionary, WordCodec } from '../columns';
 import type { Transaction } from './connect';
 
-/** Job names and commands are of any number: a long import must not keep them all. */
+/** There can be any number of job names and commands: a long import must not keep them all. */
 const CACHED = 50_000;
 
-/** The database's texts have no NUL. */
+/** PostgreSQL's texts can't contain NUL. */
 export const withoutNul = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text);
 
 interface Table {
   readonly ids: Map<string, number>;
-  /** Strings without a number that a transaction has asked for: what stands for each. */
+  /** Placeholders of strings that the transaction has asked for and that have no number yet. */
   readonly wanted: Map<string, number>;
-  /** Those, and those of before the last `ensure`: -1 stands for the first. */
+  /** All strings with placeholders in this transaction: -1 stands for the first. */
   readonly given: string[];
 }
 
 /**
- * The dictionaries as a writer needs them. What stands for a string that it does not know is below 0: after `ensure`,
- * `number` says its number. Inside a transaction that holds the merger's lock, between `begin` and `committed`.
+ * The dictionaries for a writer. A string without a known number gets a placeholder below 0; after `ensure`, `number`
+ * gives its number. Use it in a transaction that holds the merger's lock, between `begin` and `committed`.
  */
 export class Words implements WordCodec {
   private readonly tables = new Map<Dictionary, Table>();
   private isCommitted = true;
 
-  /** What stands for strings holds for one transaction, and so do numbers that it made if it is rolled back. */
+  /** Placeholders are valid for one transaction; so are the numbers that it makes, if it is rolled back. */
   begin(): void {
     if (!this.isCommitted) this.tables.clear();
     this.isCommitted = false;
@@ -44,7 +44,7 @@ export class Words implements WordCodec {
     return standing;
   }
 
-  /** The number in a cell, or that of the string that it stands for. */
+  /** The number in a cell; for a placeholder the number of its string. */
   number(dictionary: Dictionary, cell: Cell): Cell {
     if (typeof cell !== 'number' || cell >= 0) return cell;
     const { ids, given } = this.table(dictionary);
@@ -57,9 +57,9 @@ export class Words implements WordCodec {
     throw new RangeError('a writer reads no numbers');
   }
 
-  /** Finds or makes the numbers of the strings that were asked for in vain. */
+  /** Finds or makes the numbers of the strings in `wanted`. */
   async ensure(db: Pick<Transaction, 'rows'>): Promise<void> {
-    // All at once: none waits for the answer to another.
+    // All at once, so that no statement waits for another's answer.
     await Promise.all([...this.tables].map(([dictionary, table]) => this.fill(db, dictionary, table)));
   }
 

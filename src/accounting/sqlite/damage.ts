@@ -1,10 +1,10 @@
 import { MIB } from '../../base/units';
 import { openForReading } from './database/open';
 
-/** Read in a few seconds from a network file system; writers wait as long. */
+/** A file of this size is read in a few seconds from a network file system; writers wait as long. */
 const MOST_BYTES = 256 * MIB;
 
-/** What SQLite finds wrong in a file, in a line; null: nothing, or it is too large to be looked at. Throws StoreError. */
+/** What SQLite finds wrong in a file, in one line; null: nothing, or the file is too large. Throws StoreError. */
 export function sqliteDamage(path: string): string | null {
   const db = openForReading(path);
   const number = (pragma: string): number => Number(db.pragma(pragma, { simple: true }));

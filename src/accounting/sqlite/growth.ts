@@ -9,10 +9,10 @@ const NUMBERS = 'SELECT min(id) AS first, max(id) AS last FROM record';
 
 /** How large an accounting DB in SQLite is, and what the records of a day add to it. */
 export interface Growth {
-  /** Of the file, with what pruning has left free in it. */
+  /** Of the file, including `spare_bytes`, the space that pruning has left free in it. */
   readonly bytes: number;
   readonly spare_bytes: number;
-  /** By the jobs of the last four weeks and the mean size of a record; null: less than a day is in it. */
+  /** By the records of the last four weeks and the mean size of a record; null: the store covers less than a day. */
   readonly bytes_a_day: number | null;
 }
 
@@ -27,7 +27,7 @@ export function sqliteGrowth(path: string, now: number): Growth {
     const days = Math.min(LOOK_BACK_DAYS, (now - oldest) / DAY_MS);
     if (days < 1) return { bytes, spare_bytes: spare, bytes_a_day: null };
     const added = db.prepare<[number, number], { count: number }>(COUNT).get(now - days * DAY_MS, now)?.count ?? 0;
-    // Numbers rise, and pruning takes the oldest: no count of all is needed.
+    // Ids rise and pruning removes the oldest, so all records need not be counted.
     const { first, last } = db.prepare<[], { first: number; last: number }>(NUMBERS).get() ?? { first: 0, last: 0 };
     const ofRecord = (bytes - spare) / (last - first + 1);
     return { bytes, spare_bytes: spare, bytes_a_day: (added / days) * ofRecord };

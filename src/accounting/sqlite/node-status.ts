@@ -3,7 +3,7 @@ import type { NodeHeartbeat, NodeStatus } from '../../record/node-status';
 import { nodeHeartbeats, nodeRow } from '../node-row';
 import { prepared } from './database/prepared';
 
-/** Puts down what this host says of itself now, in place of what it said before. */
+/** Stores this host's status in place of its previous one. */
 export function putStatus(db: Database, status: NodeStatus): void {
   const row = { ...nodeRow(status), heartbeat_at: Date.now() };
   const names = Object.keys(row);
@@ -11,7 +11,7 @@ export function putStatus(db: Database, status: NodeStatus): void {
   prepared<object, never>(db, sql).run(row);
 }
 
-/** Hosts with a heartbeat since then (ms since the epoch). */
+/** The last heartbeats of hosts since `since` (ms since the epoch). */
 export function readStatuses(db: Database, since: number): readonly NodeHeartbeat[] {
   const sql = 'SELECT *, NULL AS clock_offset_ms FROM node WHERE heartbeat_at >= @since ORDER BY cluster, host';
   return nodeHeartbeats(prepared<object, object>(db, sql).all({ since }));

@@ -20,7 +20,7 @@ function rollUpTable(): readonly string[] {
   ];
 }
 
-/** One row a day and owner, project, queue, host or class of names; dimension `cluster`: all of a cluster. */
+/** One row per day and owner, project, queue, host or name class; dimension `cluster`: all of a cluster. */
 function dailyView(): readonly string[] {
   return [
     'CREATE VIEW daily AS SELECT',
@@ -35,7 +35,7 @@ function dailyView(): readonly string[] {
 const SQLITE: SqlDialect = {
   dictionary: (name) => `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);`,
   type: ({ type, mostlyInteger = false }) => (mostlyInteger ? 'INTEGER' : type.toUpperCase()),
-  // A number that was given is never given again: the feed of records goes by it.
+  // AUTOINCREMENT never gives an id twice, on which the feed of records relies.
   id: 'id INTEGER PRIMARY KEY AUTOINCREMENT',
   computed: (name, type, expression) => `${name} ${type} AS (${expression}) VIRTUAL`,
   integer: 'INTEGER',

@@ -9,7 +9,7 @@ import { storeOn } from './sqlite-store';
 import { SqliteUpkeep } from './upkeep';
 import { staleHours } from './write/stale-hours';
 
-/** Roll-ups and imports come back to the same pages of the indexes. */
+/** Roll-ups and imports read the same pages of the indexes again and again. */
 const CACHE_KIB = 64 * 1024;
 
 /** The SQLite store at `path` with all that the nightly job and the import need. Throws StoreError. */
@@ -35,7 +35,7 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
     importedFiles: () => answer(db, () => importer().files.all()),
     importLines: (batch) => answer(db, () => importer().importLines(batch)),
     unreadableLines: (cluster, limit) => answer(db, () => importer().files.unreadable(cluster, limit)),
-    // Delivered straight into the table.
+    // Nothing to settle: nodes deliver straight into the table.
     settle: () => Promise.resolve({ settled: 0, unreadable: 0 }),
     rollUp: (work) => withStoreErrors(() => rollUp(new SqliteUpkeep(db, words), work)),
     countOld: (rules, now) => withStoreErrors(() => countOld(new SqliteUpkeep(db, words), rules, now)),

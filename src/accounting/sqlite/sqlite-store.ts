@@ -33,7 +33,7 @@ import { daysOfKey } from './read/spans';
 import { staleHours } from './write/stale-hours';
 import { summarise } from './sums/summarise';
 
-/** The first records that a query selects, in its order; inside one transaction. */
+/** The first records that a query selects, in its order; call it inside one transaction. */
 function selectRecords(db: Database, words: Words, query: RecordsQuery): readonly StoredRecord[] {
   const { sort = 'time', limit = DEFAULT_LIMIT } = query;
   const condition = conditionOf(query, words);
@@ -65,7 +65,7 @@ function hasMany(db: Database, { job_id, task_id, most_whole: most }: JobQuery):
 }
 
 function reader(db: Database, words: Words): AccountingReader {
-  /** The cluster's number: undefined where none is asked for, null where the store has none of that name. */
+  /** The cluster's number; undefined: no cluster is asked for, null: the store has none of that name. */
   const clusterId = (cluster: string | undefined): number | null | undefined =>
     cluster === undefined ? undefined : words.find('cluster', cluster);
   return {
@@ -94,7 +94,7 @@ function reader(db: Database, words: Words): AccountingReader {
         return found;
       }),
     records: (query: RecordsQuery) =>
-      // One transaction: the list and its totals are of the same moment.
+      // One transaction, so that the list and its totals are of the same moment.
       answer(db, () =>
         db.transaction(() => ({
           records: selectRecords(db, words, query),
@@ -156,13 +156,13 @@ function merging(db: Database, words: Words): AccountingStore['merge'] {
     });
 }
 
-/** The SQLite store at `path`, to be read. Throws StoreError. */
+/** Opens the SQLite store at `path` for reading. Throws StoreError. */
 export function openSqliteReader(path: string): AccountingReader {
   const db = openForReading(path);
   return reader(db, createWords(db));
 }
 
-/** What every user of an open database is given. */
+/** The store on an open database. */
 export function storeOn(db: Database, words: Words): AccountingStore {
   return {
     ...reader(db, words),
@@ -171,7 +171,7 @@ export function storeOn(db: Database, words: Words): AccountingStore {
   };
 }
 
-/** The SQLite store at `path`, to be written; its file is made, with permissions `mode`, where missing. Throws StoreError. */
+/** Opens the SQLite store at `path` for writing; a missing file is made with permissions `mode`. Throws StoreError. */
 export function openSqliteStore(path: string, mode: number): AccountingStore {
   const db = openForWriting(path, mode);
   return storeOn(db, createWords(db));

@@ -10,7 +10,7 @@ import { DELETE_RECORD, DELETE_SERIES } from './read/queries';
 import { RollUps } from './sums/roll-up';
 import { staleDays, summedPeriods } from './sums/rolled-rows';
 
-/** Writers that wait for the lock ask again every 100 ms at most (SQLite); so much of the time is theirs. */
+/** Share of the time that is left to other writers, which retry the lock at least every 100 ms (SQLite). */
 const PAUSE_SHARE = 0.2;
 const LEAST_PAUSE_MS = 2;
 
@@ -20,19 +20,19 @@ const PAGES_PER_TRANSACTION = 1000;
 /** Records that count before a time, oldest first. Parameters: before, how many. */
 export const OLD_RECORDS = `SELECT r.id, r.counted_at FROM record r INDEXED BY record_by_time
   WHERE r.counted_at < ? ORDER BY r.counted_at LIMIT ?`;
-/** Those of them that have a series. Parameters: from, before, how many. */
+/** Such records that have a series. Parameters: from, before, how many. */
 export const OLD_SERIES = `SELECT r.id, r.counted_at FROM record r INDEXED BY record_by_time
   JOIN series s ON s.record_id = r.id WHERE r.counted_at >= ? AND r.counted_at < ? ORDER BY r.counted_at LIMIT ?`;
 /** The oldest period whose first day is before a day. Parameters: unit, day. */
 const OLD_SUMS = 'SELECT day FROM rollup WHERE unit = ? AND day < ? ORDER BY day LIMIT 1';
 const COUNT_OLD = 'SELECT count(*) FROM record r INDEXED BY record_by_time WHERE r.counted_at < ?';
 
-/** After a transaction: the others' turn. */
+/** After a transaction, lets other writers have their turn. */
 async function pauseAfter(beganMs: number): Promise<void> {
   await sleep(Math.max(LEAST_PAUSE_MS, (performance.now() - beganMs) * PAUSE_SHARE));
 }
 
-/** The steps of one roll-up, or of one time of pruning. */
+/** The steps of one roll-up, or of one pruning. */
 export class SqliteUpkeep implements Upkeep {
   /** From when on there may be series (ms). */
   private seriesFrom: number | null = null;
@@ -60,7 +60,7 @@ export class SqliteUpkeep implements Upkeep {
 
   putNext(): Promise<boolean> {
     const missing = (): LargerPeriod | undefined => missingPeriods(summedPeriods(this.db))[0];
-    // Where nothing is to be done no writer has to wait for it.
+    // If there is nothing to do, no writer has to wait for the lock.
     if (missing() === undefined) return Promise.resolve(false);
     return this.inTurn(() => {
       const next = missing();
@@ -139,7 +139,7 @@ export class SqliteUpkeep implements Upkeep {
     return freed;
   }
 
-  /** A transaction, and a pause for the others. */
+  /** Runs a transaction, then pauses for other writers. */
   private async inTurn<T>(step: () => T): Promise<T> {
     const began = performance.now();
     let done: T;

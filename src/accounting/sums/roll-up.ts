@@ -107,7 +107,7 @@ export class DaySums {
 /** A month or a year. */
 export type LargerPeriod = Period & { readonly unit: Exclude<Unit, 'day'> };
 
-/** The periods from which a month or year is summed up: the number of their unit, the first day, the first day after. */
+/** The periods from which a month or year is summed up: the number of their unit, first day, first day after. */
 export function partsOf({ unit, day }: LargerPeriod): [unit: number, first: number, end: number] {
   return [UNITS.indexOf(unit === 'month' ? 'day' : 'month'), day, periodEnd({ unit, day })];
 }

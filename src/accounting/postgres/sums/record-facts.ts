@@ -12,7 +12,7 @@ import { notOf, type Snapshot, type Unsettled } from '../snapshot';
 
 const PAGE = 20_000;
 
-/** Of both queries; then the facts, then the keys. */
+/** The first columns of both queries; the first query then has the id and the facts; the keys come last. */
 const JOB_COLUMNS = 'r.counted_at, r.cluster, r.cluster_id, r.job_id, r.task_id';
 type Row = readonly [
   countedAt: number,
@@ -34,7 +34,7 @@ type Earlier = readonly [
 ];
 const EARLIER_KEYS = 5;
 
-/** Reads what sums need of the records that a filter selects, with the keys of `dimensions`. */
+/** Reads what sums need of the records that a filter selects, with their keys of `dimensions`. */
 export class FactReader {
   private readonly keys: string;
 
@@ -48,7 +48,7 @@ export class FactReader {
     this.keys = dimensions.map((name, index) => `, ${column(name)} AS key${index}`).join('');
   }
 
-  /** Those of a span, some at a time: the table's oldest first, then those that wait. */
+  /** The records of a span, page by page: the table's, oldest first, then the unsettled ones. */
   async *records(span: Span): AsyncGenerator<readonly FactRow[], void> {
     const { db, source } = this.snapshot;
     const parameters = new Parameters();
@@ -73,7 +73,7 @@ export class FactReader {
     yield this.waiting(span);
   }
 
-  /** Of the jobs of a part of a day those records of before the part, since `earliest` at most. */
+  /** Records from before a part of a day, but not from before `earliest`, of jobs with a record in the part. */
   async earlier(part: Span, earliest: number): Promise<readonly EarlierRow[]> {
     const before = { since: Math.max(earliest, part.since - JOB_SPAN_MS), until: part.since };
     if (before.since >= before.until) return [];
@@ -82,7 +82,7 @@ export class FactReader {
     const named = ['cluster', 'cluster_id', 'job_id', 'task_id', ...this.dimensions.map((_, index) => `key${index}`)]
       .map((name) => `e.${name}`)
       .join(', ');
-    // OFFSET 0: job by job, whatever the planner thinks of it; all records of those weeks are many more.
+    // OFFSET 0 makes the planner read job by job: reading all records of those weeks would be far more.
     const rows = await db.rows<Earlier>(
       `WITH j AS MATERIALIZED (SELECT DISTINCT r.cluster_id, r.job_id, coalesce(r.task_id, 0) AS task
          FROM ${source.records} AS r WHERE ${this.condition(part, parameters)})

@@ -44,7 +44,7 @@ const LARGEST: readonly TypedColumn[] = [
 ];
 const AGAIN: readonly TypedColumn[] = [...GROUP, { name: 'before', type: 'bigint' }];
 
-/** Whose parts are summed up: unit, first day, the first after it, dimension. */
+/** The parts of a period to sum up; $1 unit, $2 first day, $3 the first day after, $4 dimension. */
 const OF_PARTS = 'WHERE u.unit = $1 AND u.day >= $2 AND u.day < $3 AND u.dimension = $4';
 const ALL_RECORDS = { records: 'qmemacct.named_record', all: true };
 
@@ -54,7 +54,7 @@ async function remove(db: Transaction, { unit, day }: Period): Promise<void> {
   if (unit === 'day') await db.query('DELETE FROM qmemacct.rollup_largest WHERE day = $1', [day]);
 }
 
-/** The larger periods that it is in are to be summed up again. */
+/** Stores the sums of a period, and removes those of the larger periods that it is in: they must be made again. */
 async function put(
   db: Transaction,
   period: Period,
@@ -79,7 +79,7 @@ async function put(
   await insertRows(db, 'rollup_again', AGAIN, before);
 }
 
-/** Sums up the records of a day, as the writer that is alone; false: another process has done it. */
+/** Sums up the records of a day, under the merger's lock; false: another process has done it. */
 export async function putDay(db: Transaction, day: number): Promise<boolean> {
   const marked = await db.rows('DELETE FROM qmemacct.stale_hour WHERE hour >= $1 AND hour < $2 RETURNING 1', [
     day * HOURS_OF_DAY,
@@ -121,12 +121,12 @@ export async function putDay(db: Transaction, day: number): Promise<boolean> {
   return true;
 }
 
-/** The first of the months and years that are still to be summed up; undefined: none is. */
+/** The first month or year that is still to be summed up; undefined: none. */
 export async function nextPeriod(db: Pick<Transaction, 'rows'>): Promise<LargerPeriod | undefined> {
   return missingPeriods(await summedPeriods(db))[0];
 }
 
-/** Sums that up, of its days or months; false: none is. */
+/** Sums up the next period, from its days or months; false: none is left. */
 export async function putNext(db: Transaction): Promise<boolean> {
   const period = await nextPeriod(db);
   if (period === undefined) return false;

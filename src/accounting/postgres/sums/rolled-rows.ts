@@ -7,7 +7,7 @@ import type { RolledQuery, RolledState } from '../../sums/plan';
 import type { AgainRow, GroupTotals, RolledRow } from '../../sums/summer';
 import type { Transaction } from '../connect';
 
-/** Keys are texts; '': records without one. */
+/** In the tables of roll-ups keys are texts; '': records without a key. */
 
 type Rows = Pick<Transaction, 'rows'>;
 
@@ -22,9 +22,9 @@ export type StoredRow = readonly [
 ];
 const TOTALS_AT = 6;
 
-/** Of `rollup AS u`: a StoredRow. */
+/** The columns of `rollup AS u` that make a StoredRow. */
 export const ROLLED_COLUMNS = `u.day, u.cluster, u.key, u.hours, u.shares, u.coverage, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`;
-/** Of all periods of a key together. */
+/** The totals of all periods of a key together. */
 const SUMMED_TOTALS = TOTALS_NAMES.map((name) => `sum(u.${name})::double precision`).join(', ');
 
 const keyIn = (text: string): GroupKey => (text === '' ? null : text);
@@ -35,7 +35,7 @@ export function rolledRow(row: StoredRow): RolledRow {
   return { day, cluster, key: keyIn(key), totals: totalsAt(row, TOTALS_AT), bins };
 }
 
-/** Days to be summed up, from a day to before another. */
+/** Days to be summed up, from `first` to before `end`. */
 export async function staleDays(db: Rows, first = 0, end = FOR_EVER): Promise<readonly number[]> {
   const rows = await db.rows<[number]>('SELECT day FROM qmemacct.stale_day WHERE day >= $1 AND day < $2 ORDER BY day', [
     first,
@@ -44,7 +44,7 @@ export async function staleDays(db: Rows, first = 0, end = FOR_EVER): Promise<re
   return rows.map(([day]) => day);
 }
 
-/** Those of some days of which no record has been pruned. */
+/** Those of `days` from which no record has been pruned. */
 async function openDays(db: Rows, days: readonly number[]): Promise<readonly number[]> {
   const rows = await db.rows<[number]>(
     `SELECT d::integer FROM jsonb_array_elements_text($1::text::jsonb) AS d
@@ -54,7 +54,7 @@ async function openDays(db: Rows, days: readonly number[]): Promise<readonly num
   return rows.map(([day]) => day);
 }
 
-/** Days, months and years that have been summed up, from a day to before another. */
+/** Days, months and years that have been summed up, beginning from `first` to before `end`. */
 export async function summedPeriods(db: Rows, first = 0, end = FOR_EVER): Promise<readonly Period[]> {
   const rows = await db.rows<[number, number]>(
     `SELECT DISTINCT unit, day FROM qmemacct.rollup WHERE dimension = 0 AND key = '' AND day >= $1 AND day < $2`,
@@ -63,13 +63,13 @@ export async function summedPeriods(db: Rows, first = 0, end = FOR_EVER): Promis
   return rows.map(([unit, day]) => ({ unit: UNITS[unit] ?? 'day', day }));
 }
 
-/** What of the roll-ups a query asks for. */
+/** Which roll-ups a query asks for. */
 export interface RolledChoice {
   /** The number of a grouping set. */
   readonly set: number;
   /** null: all. */
   readonly key: string | null;
-  /** Keys within this wider one only; null: all. */
+  /** Only keys within this wider key; null: all. */
   readonly within: string | null;
   readonly cluster: string | null;
   readonly periods: readonly Period[];
@@ -102,7 +102,7 @@ export class RolledReader {
     return { hours: new Map(hours), days: new Map(days), unsettled };
   }
 
-  /** Period by period, with bins. Keys are those of the narrowest dimension. */
+  /** The sums period by period, with bins. Keys are those of the narrowest dimension. */
   async rows(choice: RolledChoice): Promise<readonly RolledRow[]> {
     const found = await this.read<StoredRow>(choice, `SELECT ${ROLLED_COLUMNS} FROM qmemacct.rollup AS u`, '');
     return found.map(rolledRow).map((row) => ({ ...row, key: narrowest(choice.set, row.key) }));
@@ -118,7 +118,7 @@ export class RolledReader {
     return found.map((row) => [narrowest(choice.set, keyIn(row[0])), totalsAt(row, 1)]);
   }
 
-  /** Jobs that were counted in an earlier period, since the interval's beginning. */
+  /** Jobs that an earlier period has counted, since the beginning of the interval (`since`). */
   async again(choice: RolledChoice, since: number): Promise<readonly AgainRow[]> {
     const found = await this.read<readonly [string, string, number]>(
       choice,

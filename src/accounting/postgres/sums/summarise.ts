@@ -7,7 +7,7 @@ import type { Snapshot } from '../snapshot';
 import { FactReader } from './record-facts';
 import { RolledReader, type RolledChoice } from './rolled-rows';
 
-/** Sums over an interval, by roll-ups as far as these hold, and as far as the role sees all. */
+/** Sums over an interval: from roll-ups if the role sees all records, as far as the roll-ups are up to date. */
 export async function summarise(snapshot: Snapshot, query: SummaryQuery, kept: KeptHours): Promise<SummaryAnswer> {
   const { by, since, cluster = null } = query;
   const unsettled = await snapshot.unsettled(query);
@@ -23,7 +23,7 @@ export async function summarise(snapshot: Snapshot, query: SummaryQuery, kept: K
     return summer.answer();
   }
   const every = new FactReader(snapshot, unsettled, { since, until: query.until }, DIMENSIONS);
-  // What waits of one user's jobs is not all that waits.
+  // With an owner, `unsettled` covers only that owner's jobs, so hours made with it can't be kept.
   const change = query.owner === undefined ? snapshot.number : null;
   const changes = await rolledReader.changes(query, { hours: unsettled.hours, change });
   for (const reading of new PartsSum(query, plan, summer).readings(kept, changes)) {

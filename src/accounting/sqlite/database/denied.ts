@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { may } from '../../../base/file-state';
 import { userName } from '../../../base/user-name';
 
-/** Who is kept from a store by permissions, at which file or directory, and what to change there. */
+/** That permissions keep this process from a store: at which file or directory, and what to change there. */
 export interface Denial {
   readonly reason: string;
   readonly hint: string;
@@ -11,19 +11,19 @@ export interface Denial {
 
 export type StoreUse = 'read' | 'write';
 
-/** Directories above a path, the root first. */
+/** The directories above a path, `/` first. */
 function above(path: string): readonly string[] {
   const directory = dirname(path);
   return directory === path ? [] : [...above(directory), directory];
 }
 
-/** Root itself is kept out only where a file server takes it for nobody. */
+/** Permissions keep out root only if a file server maps it to nobody. */
 const SQUASHED = 'run it on the file server or as the user that deliver_as names: root is nobody on this file system';
 
 const ASK_AN_ADMIN =
   'ask an admin to start "qmemacct serve", which answers for it, or for membership in the group that may read it';
 
-/** What who reads can do: from what is another's they are kept on purpose, and answered by the server. */
+/** What a reader can do: another user's store is closed on purpose, and the server answers for it. */
 function readFix(path: string, mode: string): string {
   return statSync(path).uid === process.geteuid?.() ? `chmod ${mode} ${path}` : ASK_AN_ADMIN;
 }
@@ -36,7 +36,7 @@ function handOver(path: string, user: string): string {
   return `chown ${user} ${path}, or set deliver_as ${other} in qmemacct.toml`;
 }
 
-/** What permissions keep this process from using the store at `path`; null: none do. */
+/** The permissions that keep this process from using the store at `path`; null: none. */
 export function denialOf(path: string, use: StoreUse): Denial | null {
   const user = userName(process.geteuid?.() ?? 0);
   const root = process.geteuid?.() === 0;
@@ -44,7 +44,7 @@ export function denialOf(path: string, use: StoreUse): Denial | null {
   const closed = directories.find((directory) => !may(directory, constants.X_OK));
   const hint = (fix: string): string => (root ? SQUASHED : fix);
   if (closed !== undefined) {
-    // Nothing below a directory that is not there is denied to anybody.
+    // The directory is missing, not denied.
     if (statSync(closed, { throwIfNoEntry: false }) === undefined) return null;
     const fix = use === 'read' ? readFix(closed, 'u+x') : `chmod a+x ${closed}`;
     return { reason: `user "${user}" may not enter ${closed}`, hint: hint(fix) };

@@ -18,7 +18,7 @@ interface Table {
   readonly read: (id: number) => string | undefined;
 }
 
-/** Job names and commands are of any number: a long import must not keep them all. */
+/** There can be any number of job names and commands: a long import must not keep them all. */
 const CACHED = 50_000;
 
 function remember<K, V>(cache: Map<K, V>, key: K, value: V): V {
@@ -34,7 +34,7 @@ export function createWords(db: Database): Words {
     if (known) return known;
     const find = db.prepare<[string], number>(`SELECT id FROM ${name} WHERE name = ?`).pluck();
     const read = db.prepare<[number], string>(`SELECT name FROM ${name} WHERE id = ?`).pluck();
-    // Read-only stores have no statement to add with.
+    // Made when needed: on a read-only store it can't be prepared.
     let add: Statement<[string]> | null = null;
     const made: Table = {
       ids: new Map(),

@@ -10,7 +10,7 @@ interface Fault {
 }
 
 const FULL: Fault = { reason: 'its file system is full', hint: 'make room there', retry: true };
-/** Where permissions are no reason (denied.ts). */
+/** If permissions are not the reason (denied.ts). */
 const READ_ONLY: Fault = {
   reason: 'it can only be read',
   hint: 'see that its file system is mounted for writing, and "lsattr" of the file and its directory',
@@ -55,7 +55,7 @@ const BY_SQLITE: readonly (readonly [RegExp, Fault])[] = [
     { reason: 'it is not a database', hint: 'set "accounting" in qmemacct.toml to the right file', retry: false },
   ],
   [/^SQLITE_(?:CORRUPT|FORMAT)/, BROKEN],
-  // A row is put in where none of its key was found.
+  // Rows are only inserted after no row with their key was found.
   [/^SQLITE_CONSTRAINT_(?:PRIMARYKEY|ROWID|UNIQUE)/, BROKEN],
   [/^SQLITE_CANTOPEN/, { ...READ_ONLY, reason: 'it or its journal could not be opened' }],
   // The journal of a writer that died is rolled back, but can't be removed from a directory that is read-only.
@@ -91,15 +91,15 @@ function faultOf(error: unknown): Fault | null {
   return /^E[A-Z0-9]+$/.test(code) ? (BY_ERRNO[code] ?? UNREACHABLE) : null;
 }
 
-/** Whether an error is of the store (locked, full, damaged ...), not of the record at hand. */
+/** Whether an error comes from the store (locked, full, damaged ...), not from the record at hand. */
 export function isStoreFault(error: unknown): boolean {
   return error instanceof StoreError || faultOf(error) !== null;
 }
 
-/** Faults that permissions may be the reason of. */
+/** Faults whose reason may be permissions. */
 const PERHAPS_DENIED = /^(?:EACCES|EPERM|SQLITE_READONLY(?!_DBMOVED)|SQLITE_PERM|SQLITE_CANTOPEN|SQLITE_IOERR_DELETE)/;
 
-/** An error of SQLite or of the file system, met in using the store so, as a StoreError; other errors as they are. */
+/** An error of SQLite or of the file system, met at this use, as a StoreError; other errors as they are. */
 export function storeError(path: string, error: unknown, use: StoreUse = 'write'): unknown {
   if (error instanceof StoreError) return error;
   if (error instanceof DamagedRecord) return new StoreError(path, error.message, BROKEN.hint, false, error);
@@ -112,13 +112,13 @@ export function storeError(path: string, error: unknown, use: StoreUse = 'write'
   return new StoreError(path, reason, fault.hint, fault.retry, error);
 }
 
-/** A synchronous step on the database as a promise, its errors as StoreError. */
+/** Runs a synchronous step on the database; its errors reject the promise as StoreError. */
 export function answer<T>(db: Database, step: () => T): Promise<T> {
   return new Promise((resolve) => {
     try {
       resolve(step());
     } catch (error) {
-      // Thrown here it rejects the promise.
+      // Thrown here, it rejects the promise.
       throw storeError(db.name, error);
     }
   });

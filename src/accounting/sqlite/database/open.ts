@@ -34,7 +34,7 @@ function refuse(path: string, reason: string, hint: string): never {
 
 /**
  * Refuses a file that someone else could have put there: SQLite itself would follow a link, and a stranger who may
- * write into the directory could plant a journal. False where there is no file yet. Throws StoreError.
+ * write into the directory could plant a journal. False if there is no file yet. Throws StoreError.
  */
 export function isSafeFile(path: string): boolean {
   const directory = dirname(path);
@@ -61,8 +61,8 @@ function header(path: string): Buffer {
 }
 
 /**
- * WAL keeps its index in memory shared by the processes of one host: on a file system that several hosts mount it
- * corrupts the database. So the shared store is never in WAL mode, and one that someone has switched is refused there.
+ * WAL keeps its index in memory shared by the processes of one host: on a file system that several hosts mount this
+ * corrupts the database. So the shared store is never in WAL mode, and refused there if someone has switched it to WAL.
  */
 function refuseSharedWal(path: string): void {
   if (header(path)[18] !== 2) return;
@@ -94,7 +94,7 @@ function requireOurs(db: Database): void {
     refuse(db.name, 'it is not an accounting DB of qmemacct', 'set "accounting" in qmemacct.toml to the right file');
 }
 
-/** A step on an open database; closes it where the step fails. */
+/** Runs a step on an open database; closes the database if the step fails. */
 function closingOnError<T>(db: Database, step: (db: Database) => T): T {
   try {
     return step(db);
@@ -109,14 +109,14 @@ function closingOnError<T>(db: Database, step: (db: Database) => T): T {
  * sees half a store, and of many creators one wins.
  */
 function create(path: string, mode: number): void {
-  // No secret, only a name of its own (`wx`); node:crypto would cost every delivery 3 ms.
+  // The name need not be secret, only unused (`wx`); node:crypto would cost every delivery 3 ms.
   const draft = join(dirname(path), `.${basename(path)}.${process.pid}.${Math.random().toString(36).slice(2)}.new`);
   writeFileSync(draft, '', { flag: 'wx', mode });
   try {
     const db = harden(new SqliteDatabase(draft, { fileMustExist: true }));
     try {
       db.pragma('synchronous = OFF');
-      // A row grows when its job's accounting comes: of smaller pages more stays empty.
+      // A row grows when its job's accounting comes; smaller pages would leave more space empty.
       db.pragma('page_size = 8192');
       // Before the first table: later only a VACUUM of the whole file changes it. Without it pruning frees no space.
       db.pragma('auto_vacuum = INCREMENTAL');
@@ -125,7 +125,7 @@ function create(path: string, mode: number): void {
     } finally {
       db.close();
     }
-    // The umask has had its say when the file was made.
+    // When the file was made, the umask may have removed permissions.
     setMode(draft, mode);
     const file = openSync(draft, 'r');
     fsyncSync(file);
@@ -144,7 +144,7 @@ function adjustMode(path: string, mode: number): void {
   if ((present & 0o777) !== mode && uid === process.geteuid?.()) setMode(path, mode);
 }
 
-/** The store's file for a writer; made where missing (its directory must exist). Throws StoreError. */
+/** Opens the store's file for writing; makes it if missing (its directory must exist). Throws StoreError. */
 export function openForWriting(path: string, mode: number): Database {
   try {
     if (!isSafeFile(path)) {
@@ -158,7 +158,7 @@ export function openForWriting(path: string, mode: number): Database {
       harden(db);
       requireOurs(db);
       db.pragma('journal_mode = DELETE');
-      // EXTRA also syncs the directory after the journal is gone: a row that was reported as committed stays.
+      // EXTRA also syncs the directory after the journal is removed: a row that was reported as committed stays.
       db.pragma('synchronous = EXTRA');
       migrate(db);
       return db;
@@ -168,7 +168,7 @@ export function openForWriting(path: string, mode: number): Database {
   }
 }
 
-/** The store's file for a reader, who waits 5 s at most for a writer. Throws StoreError. */
+/** Opens the store's file for reading, which waits at most 5 s for a writer. Throws StoreError. */
 export function openForReading(path: string): Database {
   try {
     refuseSharedWal(path);

@@ -1,14 +1,14 @@
 import type { Database, Statement } from 'better-sqlite3';
 
-/** How a row comes: as an object, as an array of its values, as its first value. */
+/** How a row is returned: as an object, an array of its values, or its first value. */
 type Form = 'object' | 'raw' | 'pluck';
 
 const MOST = 200;
 const kept = new WeakMap<Database, Map<string, Statement>>();
 
 /**
- * A statement of this database, prepared once: planning costs more than a short answer. For `all`, `get` and
- * loops that nothing awaits in, which end what they begin.
+ * A statement of this database, prepared once: planning costs more than a short answer. Use it for `all`, `get` and
+ * loops without `await`: a statement can run only once at a time.
  */
 export function prepared<P extends unknown[] | object, Row>(
   db: Database,
@@ -16,7 +16,7 @@ export function prepared<P extends unknown[] | object, Row>(
   form: Form = 'object',
 ): Statement<P extends unknown[] ? P : [P], Row> {
   let statements = kept.get(db);
-  // What filters ask for has no end of forms.
+  // Filters can make any number of different statements.
   if (statements === undefined || statements.size >= MOST) {
     statements = new Map<string, Statement>();
     kept.set(db, statements);

@@ -14,10 +14,10 @@ import { ImportedFiles } from './imported-files';
 import { LineInserter } from './insert-lines';
 import { seenKeys } from './seen-keys';
 
-/** What its writer keeps of the file: the ends of the indexes that an import writes to. */
+/** Page cache of the writer: for the ends of the indexes that an import writes to. */
 const CACHE_KIB = 64 * 1024;
 
-/** Records of a line's job, task and pe task. */
+/** Records of a line's job, task and pe task; two are enough to tell that there are several. */
 const CANDIDATES = `SELECT ${joinableColumns()} FROM record r
   WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ? LIMIT 2`;
 const JOIN = `UPDATE record SET ${JOINED_SAME}, ${JOINED_COLUMNS.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
@@ -25,9 +25,9 @@ const JOIN = `UPDATE record SET ${JOINED_SAME}, ${JOINED_COLUMNS.map((column) =>
 const taskOf = ({ task }: PlacedLine): number | null => (task === 0 ? null : task);
 
 /**
- * Imports lines of Grid Engine's accounting. Those that nothing is known of become rows directly; a line that may belong
- * to a record that is there goes the way of every record, through `mergeOne`. What comes of both is the same. All throw
- * SQLite's errors.
+ * Imports lines of Grid Engine's accounting. A line without any record becomes a row directly, a line that surely joins
+ * a record of ours is written into its row; all others are merged like any record, by `mergeOne`. The result is the
+ * same. All methods throw SQLite's errors.
  */
 export class LineImporter {
   readonly files: ImportedFiles;

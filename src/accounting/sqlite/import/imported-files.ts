@@ -61,7 +61,7 @@ export class ImportedFiles {
     return id === null ? [] : this.kept.all(id, Number.isFinite(limit) ? limit : -1).reverse();
   }
 
-  /** The row that a batch goes on with, as `rowOfBatch` says. */
+  /** The row that a batch updates: see `rowOfBatch`. */
   rowFor(batch: ImportBatch, clusterId: number): number | 'new' | 'conflict' {
     const find = ({ head, headBytes, offset, tail }: ImportedFile): FileRow | undefined =>
       this.find.get(clusterId, head, headBytes, offset, tail);

@@ -4,7 +4,7 @@ import type { PlacedLine } from '../../import/line-place';
 import { USUAL_COLUMNS, USUAL_VALUES, type LineRows } from '../../import/line-rows';
 import { INSERT_RECORD } from '../read/queries';
 
-/** Rows in one statement. More gain nothing. */
+/** Rows in one statement; more gain nothing. */
 const ROWS_AT_ONCE = 10;
 
 const USUAL_ROW = [...USUAL_COLUMNS.map(() => '?'), ...Object.values(USUAL_VALUES)].join(', ');
@@ -14,13 +14,13 @@ const USUAL_NAMES = [...USUAL_COLUMNS, ...Object.keys(USUAL_VALUES)].join(', ');
 const usual = (rows: number): string =>
   `INSERT OR FAIL INTO record (${USUAL_NAMES}) VALUES ${Array<string>(rows).fill(`(${USUAL_ROW})`).join(', ')}`;
 
-/** Inserts the rows of lines, some at a time; inside a write transaction, and flushed before its end. */
+/** Inserts the rows of lines, several at a time. Use it inside a write transaction, and flush it before the end. */
 export class LineInserter {
   private readonly insertMany: Statement<Cell[]>;
   private readonly insertOne: Statement<Cell[]>;
   private readonly insertAny: Statement<Cell[]>;
   private values: Cell[] = [];
-  /** Whose rows are in `values`. */
+  /** The lines whose rows are in `values`. */
   private waiting: PlacedLine[] = [];
 
   constructor(db: Database) {
@@ -35,12 +35,12 @@ export class LineInserter {
       return;
     }
     if (this.waiting.push(line) < ROWS_AT_ONCE) return;
-    // As arguments: an array's members are fetched one by one at a third of the statement's cost.
+    // As separate arguments: fetching an array's members one by one takes a third of the statement's time.
     this.insertMany.run(...this.values);
     this.forget();
   }
 
-  /** Makes sure that a record of the line's job and task can be found. */
+  /** Flushes if a row of the line's job, task and pe task is waiting, so that a query finds it. */
   settle({ jobId, task, peTaskId }: PlacedLine): void {
     if (this.waiting.some((other) => other.jobId === jobId && other.task === task && other.peTaskId === peTaskId))
       this.flush();
@@ -52,7 +52,7 @@ export class LineInserter {
     this.forget();
   }
 
-  /** After a rollback. */
+  /** Drops waiting rows, as after a rollback. */
   forget(): void {
     this.values = [];
     this.waiting = [];

@@ -1,32 +1,32 @@
 import type { Database } from 'better-sqlite3';
 
-/** Bits for one key: of keys that were never put in, one in eight to sixteen seems to have been. */
+/** Bits for one key: one in eight to sixteen keys that were never added seems to have been. */
 const BITS_PER_KEY = 8;
 const FEWEST_BITS = 2 ** 23;
 const MOST_BITS = 2 ** 28;
-/** To read all keys costs as much as so many lookups for each of them. */
+/** Reading all keys costs as much as this many lookups per key. */
 const LOOKUPS_PER_KEY = 1 / 16;
 
 /**
- * Which (job, task, pe task) the store has no record of, without asking it for each line. `mayHave` never misses one
- * that is there.
+ * Tells for which (job, task, pe task) the store has no record, without a query for each line. `mayHave` is never false
+ * for one that has a record.
  */
 interface SeenKeys {
-  /** At the beginning of a transaction: what others have added since the last one. */
+  /** Call it at the beginning of a transaction: adds what others have inserted since the last one. */
   readonly refresh: () => void;
   readonly mayHave: (job: number, task: number | null, peTask: string | null) => boolean;
   readonly add: (job: number, task: number | null, peTask: string | null) => void;
-  /** At the end of a transaction: all that was inserted in it has been added here. */
+  /** Call it at the end of a transaction, once all that was inserted in it has been added here. */
   readonly settle: () => void;
-  /** After a rollback. */
+  /** Call it after a rollback. */
   readonly forget: () => void;
 }
 
 type KeyRow = readonly [number, number | null, string | null];
 
 /**
- * A bitmap of hashed keys in bounded memory. In a store that has records it is filled only when so many lookups were
- * made that reading the index once is cheaper: a night's few lines are looked up one by one.
+ * A bitmap of hashed keys in bounded memory. If the store has records, the bitmap is filled only after so many lookups
+ * that reading the index once is cheaper: a night's few lines are looked up one by one.
  */
 export function seenKeys(db: Database): SeenKeys {
   const lastId = db.prepare<[], number | null>('SELECT max(id) FROM record').pluck();
@@ -34,7 +34,7 @@ export function seenKeys(db: Database): SeenKeys {
   const all = db.prepare<[], KeyRow>('SELECT job_id, task_id, pe_task_id FROM record INDEXED BY record_by_job').raw();
   let bits: Uint8Array | null = null;
   let mask = 0;
-  /** The record with the largest id that is in the bitmap. */
+  /** The largest id of a record that is in the bitmap. */
   let known = 0;
   let keys = 0;
   let lookups = 0;
@@ -94,7 +94,7 @@ export function seenKeys(db: Database): SeenKeys {
       known = lastId.get() ?? 0;
     },
     forget() {
-      // What was added and is gone costs lookups, no more.
+      // Keys that were added and rolled back only cost needless lookups.
       known = Math.min(known, lastId.get() ?? 0);
     },
   };

@@ -6,7 +6,7 @@ import { openForReading } from '../database/open';
 import { answer } from '../database/faults';
 import { IDENTITY, NEWEST, NEXT_RECORDS, RECORDS_OF, STATES_OF } from './queries';
 
-/** Of NEXT_RECORDS and RECORDS_OF: the id is first. */
+/** In the rows of NEXT_RECORDS and RECORDS_OF the record comes after the id. */
 const ROW_AT = 1;
 
 /** The SQLite store at `path` as a feed. Throws StoreError. */

@@ -13,7 +13,7 @@ import { cellsOf, pageQuery, selected } from './queries';
 import { conditionOf, type Condition } from './record-filter';
 import { daysOfKey } from './spans';
 
-/** The newest records, and what their jobs waited for. Parameters of these: @since, @until, @jobs, the condition's. */
+/** The newest records, and what their jobs waited for. All queries here: @since, @until, @jobs, the condition's. */
 export const newestQuery = (condition: Condition): string =>
   `SELECT r.cluster_id, r.job_id, r.submitted_at, r.task_id, r.started_at, r.queue_id, r.limit_bytes, r.pe_task_id IS NULL
   ${selected(condition)} ORDER BY r.counted_at DESC, r.id DESC`;
@@ -32,10 +32,10 @@ type Newest = readonly [
 const ofJobs = ({ sql }: Condition): string =>
   `FROM record r INDEXED BY record_by_job WHERE r.job_id IN (SELECT value FROM json_each(@jobs))
   AND r.counted_at >= @since AND r.counted_at < @until${sql}`;
-/** A spool directory may have microseconds of the submission, the accounting line whole seconds. */
+/** Identifies a job. Submission in seconds: a spool directory may have fractions, the accounting line has none. */
 const JOB = 'r.cluster_id, r.job_id, r.submitted_at / 1000';
 
-/** As `isBusyKnown` and `unusedByteSeconds` (job-line.ts) say. */
+/** As `isBusyKnown` and `unusedByteSeconds` (job-line.ts). */
 const BUSY = 'r.cpu_ms IS NOT NULL AND r.wallclock_ms > 0';
 const UNUSED = `max(0, r.requested_bytes - ${HELD}) * (r.wallclock_ms / 1000.0)`;
 
@@ -69,7 +69,7 @@ type Sums = readonly [
   slots: number | null,
 ];
 
-/** A record beside a largest value is its own: SQLite takes the other columns from the row that has it. */
+/** The id of the fullest record: SQLite takes the columns beside max() from the row with the largest value. */
 export const fullestQuery = (condition: Condition): string =>
   `SELECT ${JOB}, r.id, max(CASE WHEN r.peak_rss_lower_bytes IS NULL THEN -2
       WHEN r.limit_bytes > 0 THEN r.peak_rss_lower_bytes * 1.0 / r.limit_bytes
@@ -83,7 +83,7 @@ export const endsQuery = (condition: Condition): string =>
   ${ofJobs(condition)}
   GROUP BY ${JOB}, r.status, r.exit_status, r.signal, r.failed, CASE WHEN r.status = ${RUNNING} THEN r.id END`;
 
-/** A job, and one of its records. */
+/** A job, one of its records, and a value (the largest, or a count). */
 type Chosen = readonly [cluster: number, job: number, submitted: number | null, id: number, value: number];
 
 /** `submitted`: seconds. */
@@ -97,7 +97,7 @@ interface NewestJobs {
   readonly read: number;
 }
 
-/** The newest jobs, by so many records at least, where there are as many; null: one of them is parallel. `spans`: newest first. */
+/** The newest jobs, from at least `wanted.least` records if possible; null: one is parallel. `spans`: newest first. */
 function newestJobs(
   db: Database,
   words: Words,
@@ -117,7 +117,7 @@ function newestJobs(
       const [cluster, job, submitted_at, task_id, started_at, queue, limit_bytes, isMaster] = row;
       if (read >= limit || (keys.size >= most && read >= least)) return { keys, numbers, waits: firsts.waits, read };
       read++;
-      // Mostly the next one is of the same job.
+      // The next record is mostly of the same job.
       const isSame = before?.[0] === cluster && before[1] === job && before[2] === submitted_at;
       before = row;
       if (isMaster === 0 && keys.size < most) return null;
@@ -174,7 +174,7 @@ function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Wo
   };
 }
 
-/** As AccountingReader's, without the totals; inside one transaction. */
+/** As `AccountingReader.jobLines`, without the totals; call it inside one transaction. */
 export function jobLines(
   db: Database,
   words: Words,

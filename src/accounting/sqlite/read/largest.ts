@@ -9,7 +9,8 @@ import type { Condition } from './record-filter';
 import { daysOfKey } from './spans';
 
 /**
- * The lists of a group's days, newest first. Parameters: @dimension, @key, @sort, @first, @end. CROSS JOIN: day by day.
+ * The lists of a group's days, newest first. Parameters: @dimension, @key, @sort, @first, @end. CROSS JOIN makes SQLite
+ * go day by day.
  */
 export const LARGEST_LISTS = `SELECT d.day, l.amounts, l.ids FROM summed_day d
   CROSS JOIN rollup_largest l ON l.day = d.day AND l.dimension = @dimension AND l.key = @key AND l.sort = @sort
@@ -26,7 +27,8 @@ function listsOf(db: Database, words: Words, query: LargestQuery): readonly DayL
 }
 
 /**
- * The numbers of the first records of a query, whose condition that is, in an order of amounts. Inside one transaction.
+ * The ids of the first records of a query, in an order of amounts; `condition` is the query's. Call it inside one
+ * transaction.
  */
 export function largestRecords(
   db: Database,

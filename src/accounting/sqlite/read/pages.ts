@@ -10,10 +10,10 @@ import { cellsOf, idsQuery, pageQuery } from './queries';
 import { conditionOf } from './record-filter';
 import { daysOfKey } from './spans';
 
-/** Small enough that most of a page is gone before the garbage collector looks. */
+/** Small enough that most of a page is garbage before the garbage collector would move it to the old generation. */
 const PAGE = 500;
 
-/** All at once (8 bytes each): a reader that held its place in the table would keep writers waiting. */
+/** All ids at once (8 bytes each): a reader with an open statement would keep writers waiting. */
 function selectIds(db: Database, words: Words, query: RecordFilter): readonly number[] {
   const condition = conditionOf(query, words);
   if (condition === null) return [];
@@ -26,7 +26,7 @@ function selectIds(db: Database, words: Words, query: RecordFilter): readonly nu
 
 type Rows = readonly (readonly Cell[])[];
 
-/** What `page` makes of some rows at a time; `sql`: as `pageQuery`. Throws StoreError. */
+/** Reads rows page by page and yields what `page` makes of them; `sql`: as `pageQuery`. Throws StoreError. */
 async function* pagesOf<Page>(
   db: Database,
   ids: readonly number[],
@@ -35,11 +35,11 @@ async function* pagesOf<Page>(
 ): AsyncGenerator<Page> {
   try {
     const statement = prepared<[string], string>(db, sql, 'pluck');
-    // In one transaction: a dictionary's string takes 40 times as long in one of its own.
+    // In one transaction: reading a dictionary's string in its own transaction takes 40 times as long.
     const read = db.transaction((some: readonly number[]) => page(statement.all(JSON.stringify(some)).map(cellsOf)));
     for (let at = 0; at < ids.length; at += PAGE) {
       yield read(ids.slice(at, at + PAGE));
-      // Others have their turn: signals, timers.
+      // Lets signals and timers have their turn.
       await new Promise((resolve) => setImmediate(resolve));
     }
   } catch (error) {
@@ -55,7 +55,7 @@ function select(db: Database, words: Words, query: RecordFilter): readonly numbe
   }
 }
 
-/** As AccountingReader's. Throws StoreError. */
+/** As `AccountingReader.pages`. Throws StoreError. */
 export async function* recordPages(db: Database, words: Words, query: PagesQuery): AsyncGenerator<RecordPage> {
   const plan = rowPlan(query.fields);
   const ids = select(db, words, query);
@@ -65,7 +65,7 @@ export async function* recordPages(db: Database, words: Words, query: PagesQuery
   }));
 }
 
-/** As AccountingReader's. Methods reject with StoreError. */
+/** As `AccountingReader.tables`. Methods reject with StoreError. */
 export const recordTables = (db: Database, words: Words): RecordTables => ({
   location: db.name,
   page: PAGE,

@@ -3,13 +3,13 @@ import type { Condition } from './record-filter';
 import type { Cell, Column } from '../../columns';
 import { ALL_FIELDS, COLUMN_NAMES } from '../../row';
 
-/** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
+/** The SQL of the store, kept apart from its use, so that a test can ask SQLite for the plan of each statement. */
 
 const rowOf = (columns: readonly Column[]): string => columns.map(({ name }) => `r.${name}`).join(', ');
 const ROW = rowOf(ALL_FIELDS.columns);
-/** Of the chart; `fromRow` reads it. */
+/** The chart's columns, as `fromRow` reads them. */
 const SERIES = 's.start, s.step_ms, s.points';
-/** A row with the series before it as a JSON list, which is read in two thirds of the time that its cells take one by one. */
+/** A series and a row as one JSON list, which is read in two thirds of the time of separate cells. */
 const jsonRow = (columns: readonly Column[], withSeries: boolean): string =>
   `json_array(${withSeries ? SERIES : 'NULL, NULL, NULL'}, ${rowOf(columns)})`;
 /** The cells of such a row. */
@@ -18,16 +18,16 @@ const FROM_RECORD = 'FROM record r';
 const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
 
 /**
- * Rows begin with the series where it is read along (3 columns), before that with what a query names first.
- * Parameters: @job_id, @task_id, @pe_task_id, @cluster_id.
+ * In the rows of all queries come first what the query names first, then the series (3 columns) if it is read, then the
+ * record. Parameters: @job_id, @task_id, @pe_task_id, @cluster_id.
  */
 export const FIND_RECORD = `SELECT r.id, ${SERIES}, ${ROW}
   ${FROM_RECORD} ${WITH_SERIES}
   WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.pe_task_id IS @pe_task_id AND r.cluster_id = @cluster_id`;
 
 /**
- * As rows of FIND_RECORD, without the series: the master's records of a job, and those of its task @pe_task_id, or of
- * @all tasks. Parameters: @job_id, @task_id, @cluster_id.
+ * Rows as those of FIND_RECORD, without the series: the records of a job's master, and of its task @pe_task_id or
+ * (@all) of all tasks. Other parameters: @job_id, @task_id, @cluster_id.
  */
 export const FIND_PARTS = `SELECT r.id, NULL, NULL, NULL, ${ROW}
   ${FROM_RECORD}
@@ -37,7 +37,7 @@ export const FIND_PARTS = `SELECT r.id, NULL, NULL, NULL, ${ROW}
 /** Parameters: a row. */
 export const INSERT_RECORD = `INSERT INTO record (${COLUMN_NAMES.join(', ')}) VALUES (${COLUMN_NAMES.map(() => '?').join(', ')})`;
 
-/** Columns that indexes are made of: where they stay as they are, an update need not touch the indexes. */
+/** Columns that indexes are made of: an update that leaves them out need not touch the indexes. */
 export const INDEXED_COLUMNS: ReadonlySet<string> = new Set([
   'job_id',
   'task_id',
@@ -60,8 +60,8 @@ export function updateRecord(columns: readonly string[]): string {
 export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, step_ms, points) VALUES (?, ?, ?, ?)';
 
 /**
- * Rows as those of `pageQuery`. Parameters: @job_id, @task_id, @cluster_id, as far as chosen. `series`: with the charts,
- * not nulls in their place.
+ * Rows as those of `pageQuery`. Parameters: @job_id, @task_id, @cluster_id, as far as chosen. `series`: with the charts
+ * instead of NULLs.
  */
 export function jobQuery(
   by: { readonly task: boolean; readonly cluster: boolean; readonly series: boolean },
@@ -81,8 +81,8 @@ export function jobsQuery(columns: readonly Column[]): string {
 }
 
 /**
- * Rows as those of `pageQuery`. Parameters: @since, @cluster_id where chosen. `status = 1` to the letter: the partial
- * index asks for it.
+ * Rows as those of `pageQuery`. Parameters: @since, @cluster_id if chosen. It says `status = 1` literally, as the
+ * partial index does: else SQLite would not use that.
  */
 export function runningQuery(byCluster: boolean): string {
   return `SELECT ${jsonRow(ALL_FIELDS.columns, true)}
@@ -93,7 +93,7 @@ export function runningQuery(byCluster: boolean): string {
 export const DELETE_RECORD = 'DELETE FROM record WHERE id = ?';
 export const DELETE_SERIES = 'DELETE FROM series WHERE record_id = ?';
 
-/** Of as many bits as a number of JavaScript has. */
+/** The number of a change: random, of the 53 bits that a number in JavaScript holds. */
 export const CHANGE = 'random() & 9007199254740991';
 /** Parameters: @hour, @day. */
 export const MARK_STALE = `INSERT OR REPLACE INTO stale_hour SELECT @hour, ${CHANGE}
@@ -109,7 +109,7 @@ export const MARK_JOB_HOURS = `INSERT OR REPLACE INTO stale_hour
 export const FIRST_ROLLED_DAY = 'SELECT min(day) FROM rollup WHERE unit = 0';
 export const LAST_ROLLED_DAY = 'SELECT max(day) FROM rollup WHERE unit = 0';
 
-/** The records of a time. */
+/** The records of an interval that a condition selects. */
 export function selected(condition: Pick<Condition, 'sql' | 'index'>): string {
   return `FROM record r INDEXED BY ${condition.index}
   WHERE r.counted_at >= @since AND r.counted_at < @until${condition.sql}`;
@@ -131,7 +131,7 @@ export function recordsQuery(condition: Pick<Condition, 'sql' | 'index'>, column
   return `SELECT ${jsonRow(columns, false)} ${selected(condition)} ORDER BY r.counted_at DESC, r.id DESC LIMIT @limit`;
 }
 
-/** id, counted_at, amount; largest first, of equal ones the newest. Parameters: as of `recordsQuery`. */
+/** id, counted_at, amount; largest first, of equal ones the newest. Parameters as for `recordsQuery`. */
 export function largestQuery(condition: Pick<Condition, 'sql' | 'index'>, sort: AmountSort): string {
   return `SELECT r.id, r.counted_at, ${SORTS[sort].sql} AS amount ${selected(condition)}
   ORDER BY amount DESC, r.counted_at DESC, r.id DESC LIMIT @limit`;
@@ -142,6 +142,6 @@ export const IDENTITY = 'SELECT id FROM store';
 export const NEWEST = "SELECT seq FROM sqlite_sequence WHERE name = 'record'";
 /** Parameters: the number before, how many. */
 export const NEXT_RECORDS = `SELECT r.id, ${ROW} ${FROM_RECORD} WHERE r.id > ? ORDER BY r.id LIMIT ?`;
-/** Parameter of these: numbers, a JSON list. */
+/** Parameter of both: ids, a JSON list. */
 export const STATES_OF = `SELECT r.id, r.status FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value`;
 export const RECORDS_OF = `SELECT r.id, ${ROW} FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value`;

@@ -8,18 +8,18 @@ import type { Dimension } from '../../summary';
 import type { Words } from '../database/dictionary';
 import { NAME_CLASS } from '../database/open';
 
-/** A condition on `record r`, its values apart. */
+/** A condition on `record r`, with its values as parameters. */
 export interface Condition {
   readonly sql: string;
   readonly parameters: Readonly<Record<string, number | string>>;
-  /** Sums count also what the job's owner alone says. */
+  /** Whether sums count self-reported records, too. */
   readonly selfReported: boolean;
   readonly cluster: number | null;
-  /** The records are found by this one, in the order of time. */
+  /** The index by which the records are found, in the order of time. */
   readonly index: 'record_by_job' | 'record_by_owner' | 'record_by_time';
-  /** What the roll-ups know the days of on which there may be such records. */
+  /** A key for which the roll-ups tell on which days there may be such records; null: none. */
   readonly sparse: RolledKey | null;
-  /** Jobs of a name or pattern: the roll-ups know the kinds that it can be, and their days. */
+  /** For jobs of a name or pattern: the roll-ups know the name classes that match, and their days. */
   readonly kind: NamedKind | null;
 }
 
@@ -29,13 +29,13 @@ interface RolledKey {
 }
 
 export interface NamedKind {
-  /** null: anybody's. */
+  /** null: any owner. */
   readonly owner: string | null;
-  /** A pattern of SQLite's that the kind's name matches: several digits, which `?` may stand for, are one sign there. */
+  /** A GLOB pattern that the name class matches; several digits, for which `?` may stand, are one `#` there. */
   readonly glob: string;
 }
 
-/** -1: no roll-up knows it, and only the days that have none may have such records. */
+/** `id` -1: no roll-up has the key, so only days without roll-ups may have such records. */
 const rolledKey = (words: Words, name: Dimension, text: string): RolledKey => ({
   name,
   id: words.find(dictionaryOf(name), groupKey(name, text)) ?? -1,
@@ -51,20 +51,20 @@ export const EVERY_RECORD: Condition = {
   kind: null,
 };
 
-/** SQLite's GLOB knows sets in brackets, which our patterns do not, and ends at a NUL, which no name has. */
+/** SQLite's GLOB knows sets in brackets, which filters' patterns do not, and ends at a NUL, which no name contains. */
 function globOf(pattern: string): string {
   return pattern.replaceAll('[', '[[]').replaceAll('\0', '\uFFFD');
 }
 
-/** The kinds that a filter's jobs can be of; null: any. */
+/** The name classes that a filter's jobs can have; null: any. */
 function kindOf({ owner: whose, job_name: name, name_class: kind }: RecordFilter): NamedKind | null {
   const owner = whose ?? null;
-  // Brackets take their meaning from signs of a pattern.
+  // Brackets make the special characters of a pattern literal.
   if (kind !== undefined) return { owner, glob: kind.replace(/[[*?]/g, '[$&]') };
   return name === undefined ? null : { owner, glob: globOf(name.replace(/[\d?]+/g, '*')) };
 }
 
-/** As `isHostPattern` says. */
+/** The host matches a list of patterns (`isHostPattern`). */
 const HOST_PATTERNS = `r.host_id IN (SELECT h.id FROM host h, json_each(@hosts) AS p WHERE h.name GLOB p.value
   OR instr(p.value, '.') = 0 AND substr(h.name, 1, instr(h.name || '.', '.') - 1) GLOB p.value)`;
 
@@ -74,23 +74,23 @@ export const SAME_JOB = `FROM record m INDEXED BY record_by_job
       AND m.counted_at BETWEEN r.counted_at - ${JOB_SPAN_MS} AND r.counted_at + ${JOB_SPAN_MS}`;
 
 /**
- * Number of the name that a record counts under. Grid Engine calls each task of a parallel job "petask" where it runs, so
- * that its record has no name until its accounting line comes: it counts under that of its job's master, of several (runs,
- * or a number that came again) of the nearest in time.
+ * The number of the name under which a record counts. On its host Grid Engine names each slave task "petask", so its
+ * record has no name until its accounting line comes: it counts under its master's name. Of several masters (runs, or a
+ * job number that was reused) the nearest in time counts.
  */
 export const JOB_NAME_ID = `coalesce(r.job_name_id, CASE WHEN r.pe_task_id IS NOT NULL THEN (
       SELECT m.job_name_id ${SAME_JOB} AND m.pe_task_id IS NULL AND m.owner_id IS r.owner_id AND m.job_name_id IS NOT NULL
       ORDER BY abs(m.counted_at - r.counted_at), (SELECT name FROM job_name WHERE id = m.job_name_id) LIMIT 1) END)`;
 
 const NAMED_LIKE = `${JOB_NAME_ID} IN (SELECT n.id FROM job_name n WHERE n.name GLOB @job_name)`;
-/** The same of one owner's records: a store may have millions of names, of which they have few. */
+/** The same for one owner's records, which have few of the millions of names that a store may have. */
 const OWN_NAMED_LIKE = `(SELECT n.name FROM job_name n WHERE n.id = ${JOB_NAME_ID}) GLOB @job_name`;
 
 const OF_CLASS = `${NAME_CLASS}((SELECT n.name FROM job_name n WHERE n.id = ${JOB_NAME_ID})) = @name_class`;
 
 const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
 
-/** What a filter asks of a record, apart from the time; null: a word in it is unknown here, so nothing can match. */
+/** A filter as a condition, apart from the time; null: the store does not know a word in it, so nothing can match. */
 export function conditionOf(filter: RecordFilter, words: Words): Condition | null {
   const parts: string[] = [];
   const parameters: Record<string, number | string> = {};

@@ -7,7 +7,7 @@ import { DAYS_OF_KEY, DAYS_OF_KINDS, kindsLike } from '../sums/rolled-rows';
 import { FIRST_ROLLED_DAY, LAST_ROLLED_DAY } from './queries';
 import type { Condition, NamedKind } from './record-filter';
 
-/** Spans in their order, those that touch as one, without the empty ones. */
+/** The spans in their order; spans that touch become one, empty ones are left out. */
 export function inSpans(parts: readonly Span[]): readonly Span[] {
   const spans: Span[] = [];
   for (const { since, until } of parts) {
@@ -19,15 +19,15 @@ export function inSpans(parts: readonly Span[]): readonly Span[] {
   return spans;
 }
 
-/** Jobs of a name that can be of more kinds than these may be on any day. */
+/** If a name fits more name classes than this, its jobs may be on any day. */
 const MOST_KINDS = 100;
-/** Days of such a kind that are looked up at once: who looks for the newest mostly needs no others. */
+/** Days of name classes that are looked up at once: a query for the newest jobs mostly needs no more. */
 const DAYS_AT_ONCE = 32;
 
 interface DaysOfKey {
-  /** Days on which there may be records, newest first, from one to before another. */
+  /** Days on which there may be records, newest first, from `first` to before `end`. */
   readonly between: (first: number, end: number) => readonly number[];
-  /** From the first of these to before the other, DAYS_AT_ONCE are looked up at once. */
+  /** Between these days only DAYS_AT_ONCE are looked up at once. */
   readonly stepped: readonly [first: number, end: number];
 }
 
@@ -56,15 +56,15 @@ function daysOf(db: Database, { sparse, kind, index }: Condition): DaysOfKey | n
   return { stepped: [0, 0], between: (first, end) => statement.all({ ...key, first, end }) };
 }
 
-/** Where the days that are looked up together with the one before `end` begin. */
+/** The first of the days that are looked up together with the day before `end`. */
 function stepBefore(end: number, [first, over]: DaysOfKey['stepped']): number {
   if (end > over) return over;
   return end > first ? Math.max(first, end - DAYS_AT_ONCE) : -Infinity;
 }
 
 /**
- * The parts of an interval in which there may be records that a condition selects, newest first: days, by the roll-ups,
- * looked up as they are asked for.
+ * The parts of an interval, newest first, in which there may be records that a condition selects: days, which are
+ * looked up in the roll-ups as they are asked for.
  */
 export function* daysOfKey(db: Database, condition: Condition, { since, until }: Span): Generator<Span> {
   const days = until - since <= DAY_MS ? null : daysOf(db, condition);

@@ -11,15 +11,15 @@ import { prepared } from '../database/prepared';
 /** Parameter: the job's number. */
 export const PARALLEL = 'SELECT 1 FROM record WHERE job_id = ? AND pe_task_id IS NOT NULL LIMIT 1';
 
-/** Rows of a list that SQLite makes: one of 50,000 takes twice as long as 50 of these. */
+/** Rows in a list that SQLite makes: one list of 50,000 takes twice as long as 50 lists of this length. */
 const BLOCK = 1000;
 
-/** The records of a job in the order of their tasks. Parameter: its number. */
+/** The ids of a job's records in the order of their tasks. Parameter: the job's number. */
 export const IDS_OF_JOB = 'SELECT id FROM record INDEXED BY record_by_job WHERE job_id = ? ORDER BY task_id';
 
 /**
  * One row: what some of a job's records have in common, how many of them do not have the cells @same0 ... in the columns
- * `same`, then ids and the other columns, each as a JSON list. Parameters beside: @ids (JSON), @job.
+ * `same`, then ids and the other columns, each as a JSON list. Other parameters: @ids (JSON), @job.
  */
 export function tasksQuery(columns: readonly string[], same: readonly string[] = []): string {
   const others = same.map((name, index) => `r.${name} IS NOT @same${index}`);
@@ -68,7 +68,7 @@ function readBlock(
     for (const name of same) columns.get(name)?.addSame(own.length);
     return block.slice(0, OTHERS_AT) as unknown as Common;
   };
-  // What all so far have, the next ones mostly have, too.
+  // Cells that all rows so far share are mostly shared by the next rows, too.
   const same = found.length === 0 ? [] : [...columns].flatMap(([name, column]) => (column.isSame ? [name] : []));
   return (same.length === 0 ? null : read(same)) ?? read([]);
 }
@@ -83,7 +83,7 @@ function readBlocks(db: Database, job: number, ids: readonly number[], names: re
   return { ...gathered, commons };
 }
 
-/** Whether the records are of one user's job, whose tasks run on one host each. */
+/** Whether the records are of a single user's job, each of whose tasks runs on one host. */
 function areTasks(commons: readonly Common[]): boolean {
   const known = (values: readonly (number | null)[]): readonly number[] => values.filter((value) => value !== null);
   const submitted = known(commons.flatMap(([, , , , first, last]) => [first, last]));
@@ -95,14 +95,14 @@ function areTasks(commons: readonly Common[]): boolean {
   );
 }
 
-/** Reads the strings of a column while the transaction lasts: in one of its own each takes 40 times as long. */
+/** Reads the strings of a column inside the transaction: in its own transaction each takes 40 times as long. */
 function readWords(words: Words, name: string, column: TaskColumn): void {
   const dictionary = DICTIONARIES.get(name);
   if (dictionary === undefined) return;
   for (const cell of column.distinct()) if (typeof cell === 'number') words.text(dictionary, cell);
 }
 
-/** As AccountingReader's, inside one transaction. */
+/** As `AccountingReader.taskTable`; call it inside one transaction. */
 export function taskTable(db: Database, words: Words, query: TaskTableQuery): TaskTable | null {
   const { job_id: job, rows } = query;
   const ids = 'ids' in rows ? rows.ids : prepared<[number], number>(db, IDS_OF_JOB, 'pluck').all(job);

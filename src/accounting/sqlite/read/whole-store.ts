@@ -7,12 +7,12 @@ import { openForReading } from '../database/open';
 import { FILE_COLUMNS, FROM_FILES } from '../import/imported-files';
 import { COLUMN_NAMES, columnAt, fromRow, SERIES_CELLS } from '../../row';
 
-/** `problem`: it can't be read back; the others can. */
+/** A record and its id; `problem`: why this one can't be read back. */
 export type NumberedRecord = { readonly id: number } & (
   { readonly stored: StoredRecord } | { readonly stored: null; readonly problem: string }
 );
 
-/** What an owner's records in a cluster come to; times in seconds, of those that have ended. */
+/** Sums over an owner's records in a cluster; times in seconds, of ended records only. */
 export interface OwnerTotals {
   readonly cluster: string;
   readonly owner: string | null;
@@ -21,12 +21,12 @@ export interface OwnerTotals {
   readonly wallclock: number;
 }
 
-/** A store from its first record to its last, some at a time, while others go on writing to it. */
+/** Reads a store from its first record to its last, batch by batch, while others go on writing to it. */
 export interface WholeStore {
   readonly count: (after: number) => number;
-  /** The next records after that number, in the order of their numbers; none: it was the last. */
+  /** The next records after the id `after`, in the order of their ids; empty: there are no more. */
   readonly next: (after: number, limit: number) => readonly NumberedRecord[];
-  /** Of the records up to that number. */
+  /** Over the records up to the id `upTo`. */
   readonly totals: (upTo: number) => readonly OwnerTotals[];
   readonly files: () => readonly { readonly file: ImportedFile; readonly unreadable: readonly UnreadableLine[] }[];
   /** Days of which only the sums are left. */
@@ -46,7 +46,7 @@ const TOTALS = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,
   FROM record r JOIN cluster c ON c.id = r.cluster_id LEFT JOIN owner o ON o.id = r.owner_id
   WHERE r.id <= ? GROUP BY r.cluster_id, r.owner_id`;
 
-/** Opens the SQLite store at `path` to be read as a whole. Throws StoreError, as its functions do. */
+/** Opens the SQLite store at `path` to read it as a whole. Throws StoreError, as do the functions returned. */
 export function openWholeStore(path: string): WholeStore {
   const db = openForReading(path);
   const words = createWords(db);

@@ -44,9 +44,9 @@ export function factsQuery(condition: Condition, dimensions: readonly Dimension[
 }
 
 /**
- * Earlier records of the jobs that the condition selects in a part of a day, by what they count under, and when the last
- * of these counts. Few jobs have any: re-runs, and parallel ones whose tasks end on both sides of midnight. Parameters:
- * @since, @until: the part; @earliest; the condition's.
+ * Earlier records of the jobs that the condition selects in a part of a day, grouped by their keys, and when the last
+ * of each group counts. Few jobs have any: re-runs, and parallel jobs whose tasks end on both sides of midnight.
+ * Parameters: @since, @until: the part; @earliest; the condition's.
  */
 export function earlierQuery(condition: Condition, dimensions: readonly Dimension[]): string {
   const keys = keyColumns(dimensions);
@@ -59,7 +59,7 @@ export function earlierQuery(condition: Condition, dimensions: readonly Dimensio
   GROUP BY ${groups.join(', ')}`;
 }
 
-/** Reads what sums need of records, with the keys of `dimensions`. */
+/** Reads what sums need of records, with their keys of `dimensions`. */
 export class FactReader {
   private readonly classOf = remembered(
     (nameId: number) => recordKey('job_name', this.words.text('job_name', nameId)),
@@ -86,7 +86,7 @@ export class FactReader {
       };
   }
 
-  /** Those of the same jobs of before the part, since `earliest` at most. */
+  /** Records from before the part, but not from before `earliest`, of jobs with a record in the part. */
   earlier(condition: Condition, part: Span, earliest: number): readonly EarlierRow[] {
     const from = Math.max(earliest, part.since - JOB_SPAN_MS);
     if (from >= part.since) return [];

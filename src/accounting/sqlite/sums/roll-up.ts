@@ -22,7 +22,7 @@ const INSERT_AGAIN =
   'INSERT INTO rollup_again (unit, day, dimension, key, cluster_id, before) VALUES (?, ?, ?, ?, ?, ?)';
 const INSERT_LARGEST = 'INSERT INTO rollup_largest (day, dimension, key, sort, amounts, ids) VALUES (?, ?, ?, ?, ?, ?)';
 
-/** What is stored of a period. Parameters: unit, day. */
+/** Removes all that is stored of a period. Parameters: unit, day. */
 const REMOVE_PERIOD = [
   `DELETE FROM rollup_bins WHERE (dimension, key, unit, day, cluster_id) IN
     (SELECT dimension, key, unit, day, cluster_id FROM rollup WHERE unit = ? AND day = ?)`,
@@ -31,7 +31,7 @@ const REMOVE_PERIOD = [
   `DELETE FROM rollup_largest WHERE ? = ${UNITS.indexOf('day')} AND day = ?`,
 ];
 
-/** Parameters: unit, the period's first day and the first after it, dimension. */
+/** The parts of a period to sum up. Parameters: unit, first day, the first day after, dimension. */
 const PARTS = `SELECT ${ROLLED_COLUMNS}
   FROM rollup u LEFT JOIN rollup_bins b USING (dimension, key, unit, day, cluster_id)
   WHERE u.unit = ? AND u.day >= ? AND u.day < ? AND u.dimension = ?`;
@@ -41,7 +41,7 @@ const AGAIN_OF_PARTS = `SELECT cluster_id, key, before FROM rollup_again
 const MARK_FRESH = 'DELETE FROM stale_hour WHERE hour >= ? AND hour < ?';
 const MARK_SUMMED = `INSERT OR REPLACE INTO summed_day VALUES (?, ${CHANGE})`;
 
-/** Stores the sums of days, months and years; inside a write transaction. */
+/** Stores the sums of days, months and years; use it inside a write transaction. */
 export class RollUps {
   private readonly facts: FactReader;
 
@@ -52,7 +52,7 @@ export class RollUps {
     this.facts = new FactReader(db, words, DIMENSIONS);
   }
 
-  /** Sums the records of a day up. */
+  /** Sums up the records of a day. */
   putDay(day: number): void {
     const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
     const sums = new DaySums();
@@ -70,7 +70,7 @@ export class RollUps {
     this.statement(MARK_SUMMED).run(day);
   }
 
-  /** Sums a month or a year up. */
+  /** Sums up a month or a year from its parts. */
   putPeriod(period: LargerPeriod): void {
     const parts = prepared<number[], StoredRow>(this.db, PARTS, 'raw');
     const againOfParts = prepared<number[], [number, number, number]>(this.db, AGAIN_OF_PARTS, 'raw');
@@ -92,14 +92,14 @@ export class RollUps {
     this.put(period, sums.groups(), sums.again());
   }
 
-  /** Removes what is stored of a period; returns of how many groups. */
+  /** Removes what is stored of a period; returns the number of groups removed. */
   remove({ unit, day }: Period): number {
     const run = (sql: string): number => this.statement(sql).run(UNITS.indexOf(unit), day).changes;
     const [, groups] = REMOVE_PERIOD.map(run);
     return groups ?? 0;
   }
 
-  /** The larger periods that it is in are to be summed up again. */
+  /** Stores the sums of a period, and removes those of the larger periods that it is in: they must be made again. */
   private put(period: Period, groups: readonly RolledGroup[], again: readonly Again[]): void {
     for (const one of [period, ...largerPeriods(period)]) this.remove(one);
     const insertGroup = this.statement(INSERT_GROUP);

@@ -24,37 +24,37 @@ import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
 import type { NamedKind } from '../read/record-filter';
 
-/** Days whose sums do not hold. Parameters: @first, @end. */
+/** Days whose sums are missing or out of date. Parameters: @first, @end. */
 export const STALE_DAYS = `SELECT DISTINCT hour / ${HOURS_OF_DAY} AS day FROM stale_hour
   WHERE hour >= @first * ${HOURS_OF_DAY} AND hour < @end * ${HOURS_OF_DAY} ORDER BY day`;
 
 /**
- * Hours that are not summed up of which something may be kept (`staleHours`), with the number of their last change.
+ * Hours that are not summed up but may be kept in memory (see `staleHours`), with the number of their last change.
  * Parameters: @first, @end.
  */
 export const CHANGED_HOURS = `SELECT hour, change FROM stale_hour WHERE hour >= @first AND hour < @end
   AND hour < (SELECT max(day) + ${JOB_SPAN_MS / DAY_MS + 1} FROM rollup WHERE unit = 0) * ${HOURS_OF_DAY}`;
 
-/** Days that have been summed up, with a number of that time. Parameters: @first, @end. */
+/** Days that have been summed up, with a number that changes each time. Parameters: @first, @end. */
 export const SUMMED_DAYS = 'SELECT day, change FROM summed_day WHERE day >= @first AND day < @end';
 
 /** Days, months and years that are summed up. Parameters: @first, @end. */
 export const SUMMED_PERIODS = `SELECT DISTINCT unit, day FROM rollup_bins
   WHERE dimension = 0 AND key = 0 AND unit IN (0, 1, 2) AND day >= @first AND day < @end`;
 
-/** Days to be summed up, from a day to before another. */
+/** Days to be summed up, from `first` to before `end`. */
 export function staleDays(db: Database, first = 0, end = FOR_EVER): readonly number[] {
   return prepared<object, number>(db, STALE_DAYS, 'pluck').all({ first, end });
 }
 
-/** Days, months and years that have been summed up, from a day to before another. */
+/** Days, months and years that have been summed up, beginning from `first` to before `end`. */
 export function summedPeriods(db: Database, first = 0, end = FOR_EVER): readonly Period[] {
   const rows = prepared<object, [number, number]>(db, SUMMED_PERIODS, 'raw').all({ first, end });
   return rows.map(([unit, day]) => ({ unit: UNITS[unit] ?? 'day', day }));
 }
 
 interface Choice {
-  /** Some keys of the dimension, not all. */
+  /** Whether only some keys of the dimension are chosen. */
   readonly keys: boolean;
   readonly cluster: boolean;
 }
@@ -66,7 +66,7 @@ function rolled(table: string, { keys, cluster }: Choice): string {
   }${cluster ? ' AND u.cluster_id = @cluster' : ''}`;
 }
 
-/** Of `rollup u` and `rollup_bins b`: a StoredRow. */
+/** The columns of `rollup u` and `rollup_bins b` that make a StoredRow. */
 export const ROLLED_COLUMNS = `u.day, u.cluster_id, u.key, b.hours, b.shares, b.coverage, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`;
 
 /** Period by period, with bins. */
@@ -86,7 +86,7 @@ export function valuesQuery(name: keyof Totals, choice: Choice): string {
   return `SELECT u.key, sum(u.${name}) ${rolled('rollup u', choice)} GROUP BY u.key`;
 }
 
-/** Jobs that were counted before, in the same interval: key, cluster, how many. Parameters: the same, and @since. */
+/** Jobs that an earlier period of the interval has counted: key, cluster, how many. Parameters: these, and @since. */
 export function againQuery(choice: Choice): string {
   return `SELECT u.key, u.cluster_id, count(*) ${rolled('rollup_again u', choice)} AND u.before >= @since
   GROUP BY u.key, u.cluster_id`;
@@ -95,17 +95,17 @@ export function againQuery(choice: Choice): string {
 /** Numbers of keys of several dimensions between two texts. */
 export const KEYS_WITHIN = 'SELECT id FROM rollup_key WHERE name >= ? AND name < ?';
 
-/** Numbers of kinds of jobs; of a site there are hundreds. A key that was cut may be of any. Parameters: @glob, @most. */
+/** Numbers of matching name classes; a site has hundreds. A cut key may match anything. Parameters: @glob, @most. */
 const KINDS_LIKE = `SELECT id FROM name_class WHERE name GLOB @glob OR name GLOB '*${CUT}*' LIMIT @most`;
 
-/** Those of a user's. Parameters: the same, @from, @to. */
+/** Numbers of a user's matching name classes. Parameters: the same, @from, @to. */
 export const OWN_KINDS_LIKE = `SELECT id FROM rollup_key WHERE name >= @from AND name < @to
   AND (substr(name, length(@from) + 1) GLOB @glob OR name GLOB '*${CUT}*') LIMIT @most`;
 
 const KIND = groupingSet(new Set(['job_name']));
 const OWN_KIND = groupingSet(new Set(['owner', 'job_name']));
 
-/** As many as `most` of them, as the roll-ups know them. */
+/** At most `most` keys of matching name classes, and their grouping set in the roll-ups. */
 export function kindsLike(
   db: Database,
   { owner, glob }: NamedKind,
@@ -124,18 +124,18 @@ export const OTHER_DAYS = `SELECT hour / ${HOURS_OF_DAY} FROM stale_hour
   UNION SELECT counted_at / ${DAY_MS} FROM record
     WHERE trust = 3 AND counted_at >= @first * ${DAY_MS} AND counted_at < @end * ${DAY_MS}`;
 
-/** Days on which records of a key may be, newest first. Parameters: @dimension, @key, @first, @end. */
+/** Days on which there may be records of a key, newest first. Parameters: @dimension, @key, @first, @end. */
 export const DAYS_OF_KEY = `SELECT day FROM rollup_bins
     WHERE dimension = @dimension AND key = @key AND unit = 0 AND day >= @first AND day < @end
   UNION ${OTHER_DAYS} ORDER BY 1 DESC`;
 
-/** As DAYS_OF_KEY of several keys, of which there may be no bins. Parameters: @dimension, @days and @keys (JSON), @first, @end. */
+/** As DAYS_OF_KEY, for several keys, even without bins. Parameters: @dimension, @days, @keys (JSON), @first, @end. */
 export const DAYS_OF_KINDS = `SELECT day FROM rollup
     WHERE unit = 0 AND day IN (SELECT value FROM json_each(@days)) AND dimension = @dimension
       AND key IN (SELECT value FROM json_each(@keys))
   UNION ${OTHER_DAYS} ORDER BY 1 DESC`;
 
-/** The dictionary of a grouping set's keys, and how they begin there. */
+/** The dictionary of a grouping set's keys, and their prefix there; null: the set has no dimension. */
 function dictionaryOfSet(set: number): readonly [dictionary: Dictionary, head: string] | null {
   const [name, ...more] = GROUPING_SETS[set] ?? [];
   if (name === undefined) return null;
@@ -150,7 +150,7 @@ export function keyText(words: Words, set: number, key: number): GroupKey {
   return words.text(dictionary, key).slice(head.length);
 }
 
-/** A key's number, made where new: inside a write transaction only. */
+/** A key's number, made if the key is new: call it only inside a write transaction. */
 export function keyNumber(words: Words, set: number, key: GroupKey): number {
   const found = dictionaryOfSet(set);
   if (found === null || key === null) return 0;
@@ -169,15 +169,15 @@ export type StoredRow = readonly [
 ];
 export const TOTALS_AT = 6;
 
-/** What of the roll-ups a query asks for. */
+/** Which roll-ups a query asks for. */
 export interface RolledChoice {
   /** The number of a grouping set. */
   readonly set: number;
-  /** Numbers in its dictionary; null: all. */
+  /** Numbers of keys in the set's dictionary; null: all. */
   readonly keys: readonly number[] | null;
   readonly cluster: number | null;
   readonly periods: readonly Period[];
-  /** Another where one of the days was summed up anew: with the same, the rows are the same. */
+  /** Differs once a day was summed up anew; while it is the same, the rows are the same. */
   readonly change: string;
 }
 
@@ -186,13 +186,13 @@ interface KeptRows {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** Some 25 MB. */
+/** Most cells kept: some 25 MB. */
 const MOST_CELLS = 500_000;
 
-/** What an answer takes beside its rows, of which it may have none: as many cells. */
+/** What an answer takes beside its rows (it may have none), counted as this many cells. */
 const ANSWER_CELLS = 500;
 
-/** What a reader keeps of roll-ups, so that a page that is shown again reads none. */
+/** Rows of roll-ups that a reader keeps, so that a page that is shown again need not read them. */
 export const newKeptRows = (): Latest<string, KeptRows> =>
   new Latest(MOST_CELLS, ({ rows }) => ANSWER_CELLS + rows.length * (rows[0]?.length ?? 0));
 
@@ -214,19 +214,19 @@ export class RolledReader {
     return { hours: numbers(CHANGED_HOURS, hourOf), days: numbers(SUMMED_DAYS, dayOf) };
   }
 
-  /** The number of a key, if it has one. */
+  /** The number of a key; empty: the key has none. */
   numbersOf(set: number, key: string): readonly number[] {
     const [dictionary, head] = dictionaryOfSet(set) ?? [];
     const number = dictionary === undefined ? null : this.words.find(dictionary, `${head ?? ''}${key}`);
     return number === null ? [] : [number];
   }
 
-  /** Those of all keys that are within a wider one. */
+  /** The numbers of all keys within a wider key. */
   numbersWithin(set: number, wider: string): readonly number[] {
     return prepared<[string, string], number>(this.db, KEYS_WITHIN, 'pluck').all(...rangeWithin(`${set}:${wider}`));
   }
 
-  /** Period by period, with bins. Keys are those of the narrowest dimension. */
+  /** The sums period by period, with bins. Keys are those of the narrowest dimension. */
   *rows(choice: RolledChoice): Generator<RolledRow, void> {
     for (const row of this.read<StoredRow>(rolledQuery, choice)) {
       const [day, cluster, key, hours, shares, coverage] = row;
@@ -240,19 +240,19 @@ export class RolledReader {
     }
   }
 
-  /** Sums over the periods of each unit together. */
+  /** Sums over all periods of a unit together; a group may come once per unit. */
   *totals(choice: RolledChoice): Generator<GroupTotals, void> {
     for (const row of this.read<readonly [number, ...number[]]>(groupsQuery, choice))
       yield [this.keyOf(choice, row[0]), totalsAt(row, 1)];
   }
 
-  /** One sum of each group, by its number in the dictionary; a group may come several times. */
+  /** One total of each group, with its key's number and text; a group may come several times. */
   *values(choice: RolledChoice, name: keyof Totals): Generator<readonly [number, GroupKey, number], void> {
     for (const [key, value] of this.read<[number, number]>((made) => valuesQuery(name, made), choice))
       yield [key, this.keyOf(choice, key), value];
   }
 
-  /** Jobs that were counted in an earlier period, since the interval's beginning. */
+  /** Jobs that an earlier period has counted, since the beginning of the interval (`since`). */
   *again(choice: RolledChoice, since: number): Generator<AgainRow, void> {
     for (const [key, cluster, jobs] of this.read<[number, number, number]>(againQuery, choice, { since }))
       yield { cluster: this.words.text('cluster', cluster), key: this.keyOf(choice, key), jobs };

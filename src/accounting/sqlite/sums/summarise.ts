@@ -15,7 +15,7 @@ import { newKeptRows, RolledReader, type RolledChoice } from './rolled-rows';
 const ANY_SELF_REPORTED = `SELECT EXISTS (SELECT 1 FROM record
   WHERE trust = ${SELF_REPORTED} AND counted_at >= @since AND counted_at < @until)`;
 
-/** Roll-ups leave self-reported records out: they answer a query that takes them in where there are none. */
+/** Roll-ups have no self-reported records; so a query that includes these need not, if the interval has none. */
 function withoutNeedlessClaims(db: Database, query: SummaryQuery): SummaryQuery {
   if (query.self_reported !== true) return query;
   const { since, until } = query;
@@ -23,7 +23,7 @@ function withoutNeedlessClaims(db: Database, query: SummaryQuery): SummaryQuery 
   return any === 0 ? { ...query, self_reported: false } : query;
 }
 
-/** Of many groups only those that the answer lists: a group has all its sums of each day. */
+/** Only the groups that the answer lists: for each group all its totals of every period must be read. */
 function listedOnly(groups: RolledChoice, summer: Summer, reader: RolledReader): RolledChoice {
   const { chosenBy } = summer;
   if (chosenBy === null) return groups;
@@ -39,7 +39,7 @@ const newKept = () => ({ hours: new KeptHours(), rows: newKeptRows() });
 
 const keptOf = new WeakMap<Database, ReturnType<typeof newKept>>();
 
-/** Sums over an interval, by roll-ups as far as these hold; inside one transaction. */
+/** Sums over an interval, from roll-ups as far as they are up to date; call it inside one transaction. */
 export function summarise(db: Database, words: Words, wanted: SummaryQuery): SummaryAnswer {
   const query = withoutNeedlessClaims(db, wanted);
   const condition = conditionOf(query, words);
@@ -52,7 +52,7 @@ export function summarise(db: Database, words: Words, wanted: SummaryQuery): Sum
   if (condition === null) return summer.answer();
   const { by, since } = query;
   const { rolled } = plan;
-  // Where only the totals are wanted there are no groups.
+  // If only the totals are wanted, there are no groups.
   const ungrouped = by === 'day' || by === 'cluster' || query.limit === 0;
   const facts = new FactReader(db, words, ungrouped ? [] : [by]);
   if (rolled === null) {

@@ -30,12 +30,12 @@ interface Candidate {
 
 const INDEXED = [...INDEXED_COLUMNS].map(columnAt);
 const OTHERS = OTHER_COLUMNS.map(columnAt);
-/** Of FIND_RECORD: the id, then the series. */
+/** In the rows of FIND_RECORD the record comes after the id and the series. */
 const ROW_AT = 1 + SERIES_CELLS;
 
 /**
- * Merges one record into its row; inside a write transaction. A record of Grid Engine's accounting joins ours of the
- * same run, whichever comes first, and the row then carries our key.
+ * A function that merges one record into its row, inside a write transaction. A record of Grid Engine's accounting
+ * joins ours of the same run, whichever comes first; the row then carries our key.
  */
 export function createMerger(db: Database, words: Words, stale: StaleHours): (record: JobRecord) => MergeOutcome {
   const find = db.prepare<Record<string, number | string | null>, readonly Cell[]>(FIND_RECORD).raw();
@@ -64,7 +64,7 @@ export function createMerger(db: Database, words: Words, stale: StaleHours): (re
     row: cells.slice(ROW_AT),
     stored: fromRow(cells, ROW_AT, 1, words),
   });
-  /** From masters to tasks that lack them. */
+  /** Passes requests from masters to slave tasks that lack them. */
   const passRequests = ({ job_id, task_id, pe_task_id }: JobRecord, clusterId: number): void => {
     const all = Number(pe_task_id === null);
     const parts = findParts.all({ job_id, task_id, pe_task_id, cluster_id: clusterId, all }).map(candidateOf);

@@ -4,30 +4,30 @@ import { JOB_SPAN_MS } from '../../../record/facts';
 import { dayOf, hourOf, HOURS_OF_DAY } from '../../sums/periods';
 import { LAST_ROLLED_DAY, MARK_JOB_HOURS, MARK_STALE } from '../read/queries';
 
-/** Whose sums a change touches. */
+/** A record whose change makes sums out of date. */
 interface Touched {
   readonly job_id: number;
   readonly task_id: number | null;
   readonly cluster_id: number;
   readonly counted_at: number;
-  /** The job may have other records, and what these add to sums depend on this one: a parallel job, or one that ran again. */
+  /** The job may have other records, whose part in sums depends on this one: it is parallel, or ran again. */
   readonly others: boolean;
 }
 
 export interface StaleHours {
-  /** A record counts at that time now, or did so before. */
+  /** A record counts at `counted_at` now, or did so before. */
   readonly touch: (touched: Touched) => void;
-  /** At the end of each transaction. */
+  /** Call it at the end of each transaction. */
   readonly flush: () => void;
-  /** After a rollback. */
+  /** Call it after a rollback. */
   readonly forget: () => void;
 }
 
 /**
- * Marks the hours whose sums no longer hold, in the transaction that changes their records. Other hours with records of
- * the same job are touched only where they may have been summed up by now: those of later days, of which the sums say
- * which jobs had been counted before; and all of a parallel job's, since the master's record takes over from its tasks'
- * ones. Nothing is kept of hours (`CHANGED_HOURS`) where this does not ask for others.
+ * Marks the hours whose sums are out of date, in the transaction that changes their records. Other hours with records
+ * of the same job are marked only if they may have been summed up by now: those of later days, whose sums say which
+ * jobs had been counted before; and all hours of a parallel job, since the master's record takes over from its tasks'
+ * records. Readers keep nothing of the hours for which this does not look at others (`CHANGED_HOURS`).
  */
 export function staleHours(db: Database): StaleHours {
   const mark = db.prepare<{ hour: number; day: number }>(MARK_STALE);
