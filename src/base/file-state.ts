@@ -1,6 +1,6 @@
 import { accessSync, statSync } from 'node:fs';
 
-/** Differs once a file has changed, come or gone; the error's code where it can't be looked at: "ENOENT". */
+/** A text that differs once a file has changed, come or gone; if stat fails, the error's code ("ENOENT"). */
 export function fileState(path: string): string {
   try {
     const { dev, ino, size, mtimeMs, ctimeMs } = statSync(path);
@@ -10,7 +10,7 @@ export function fileState(path: string): string {
   }
 }
 
-/** Whether the caller is allowed what `mode` says (constants.R_OK ...): of what is not there nobody is. */
+/** Whether the caller has the access `mode` (constants.R_OK ...); false for a file that does not exist. */
 export function may(path: string, mode: number): boolean {
   try {
     accessSync(path, mode);

@@ -1,7 +1,7 @@
-/** Values grouped by a key, in the order in which the keys come first. */
+/** Values grouped by a key; the groups are in the order in which their keys first occur. */
 export function groupBy<Value, Key>(values: readonly Value[], keyOf: (value: Value) => Key): Map<Key, Value[]> {
   const groups = new Map<Key, Value[]>();
-  // Of many values mostly the next one is of the same group.
+  // The next value mostly belongs to the same group.
   let before: Key | undefined;
   let group: Value[] | undefined;
   for (const value of values) {
@@ -13,7 +13,7 @@ export function groupBy<Value, Key>(values: readonly Value[], keyOf: (value: Val
     before = key;
     group = groups.get(key);
     if (group !== undefined) group.push(value);
-    // To push into an empty list makes room for 17: here mostly one is all.
+    // Pushing into an empty list reserves 17 places, but most groups have only one value.
     else groups.set(key, (group = [value]));
   }
   return groups;

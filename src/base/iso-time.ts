@@ -13,13 +13,13 @@ const MINUTES = texts(1440, (minute) => `${padded(Math.floor(minute / 60), 2)}:$
 const SECONDS = texts(60, (second) => `${padded(second, 2)}.`);
 const MILLISECONDS = texts(1000, (ms) => `${padded(ms, 3)}Z`);
 
-/** "2026-11-24T" of a day since 1970. */
+/** "2026-11-24T" for a day, counted from 1970. */
 const textOfDay = remembered(
   (day: number) => new Date(day * DAY_MS).toISOString().slice(0, -'00:00:00.000Z'.length),
   MOST_DAYS,
 );
 
-/** As `toISOString` of a Date, in a third of the time. Throws RangeError where there is no such date. */
+/** As `toISOString` of a Date, in a third of the time. Throws RangeError if there is no such date. */
 export function isoTime(time: number): string {
   const ms = Math.trunc(time);
   if (!(Math.abs(ms) <= MOST_MS)) throw new RangeError(`${time} ms is not a time`);

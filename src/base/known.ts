@@ -19,7 +19,7 @@ export function largestOfKnown(values: Figures): number | null {
 export const larger = (a: number | null, b: number | null): number | null =>
   a === null ? b : b === null ? a : Math.max(a, b);
 
-/** null: not all are known, or there are none. */
+/** null: at least one is not known, or there are none. */
 export function sumOfAll(values: Figures): number | null {
   return values.some((value) => value == null) ? null : sumOfKnown(values);
 }

@@ -1,4 +1,4 @@
-/** Keeps the values that were wanted last, up to so much of them all: as many values, or as `sizeOf` says. */
+/** Keeps the most recently used values, up to `most` in all: values, or the sum of their `sizeOf`. */
 export class Latest<Key, Value> {
   private readonly kept = new Map<Key, Value>();
   private size = 0;
@@ -16,7 +16,7 @@ export class Latest<Key, Value> {
     return value;
   }
 
-  /** The value, made where it is not kept. */
+  /** The kept value, or a new one, which is then kept. */
   getOrMake(key: Key, make: () => Value): Value {
     const known = this.get(key);
     if (known !== undefined) return known;
@@ -25,7 +25,7 @@ export class Latest<Key, Value> {
     return made;
   }
 
-  /** The newest stays, however large it is. */
+  /** Keeps a value, however large it is, and drops the least recently used ones if needed. */
   set(key: Key, value: Value): void {
     this.forget(key);
     for (const oldest of this.kept.keys()) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { printable } from './printable';
 
 interface LogLimits {
-  /** Lines in one window; what is above is counted. */
+  /** Most lines in one window; further lines are only counted. */
   readonly most: number;
   readonly windowMs: number;
 }
@@ -11,7 +11,7 @@ interface LogLimits {
 const LIMITS: LogLimits = { most: 10, windowMs: 600_000 };
 const LONGEST = 1000;
 
-/** Lines for a log, each harmless and of bounded length, and so many of them in a time as somebody can read. */
+/** Writes lines to a log: each harmless and of bounded length, and no more of them than somebody can read. */
 export class LimitedLog {
   readonly #write: (line: string) => void;
   readonly #limits: LogLimits;
@@ -19,7 +19,7 @@ export class LimitedLog {
   #leftOut = 0;
   #window: NodeJS.Timeout | null = null;
 
-  /** `write` is given each line without its end. */
+  /** `write` gets each line without a newline. */
   constructor(write: (line: string) => void, limits: Partial<LogLimits> = {}) {
     this.#write = write;
     this.#limits = { ...LIMITS, ...limits };
@@ -35,7 +35,7 @@ export class LimitedLog {
     this.#write(printable(text).slice(0, LONGEST));
   }
 
-  /** Says how many lines were left out: at the end of the process, too. */
+  /** Writes how many lines were left out; call it at the end of the process, too. */
   flush(): void {
     const left = this.#leftOut;
     this.#leftOut = 0;
@@ -53,20 +53,21 @@ const SHARED_LIMITS: LogLimits = { most: 30, windowMs: 600_000 };
 const PREFIX = 'log-lines.';
 
 /**
- * Lines of all processes of a host in one time: users bring about as many processes as they like. Each line adds a byte
- * to a file that is named after the window; without the right or room to do so only each process's own limit holds.
+ * Limits the lines of all processes of a host together, since users can cause any number of processes. Each line adds a
+ * byte to a file that is named after the window; if that fails (permission, full disk), only each process's own limit
+ * holds.
  */
 export class SharedLogLimit {
   readonly #directory: string;
   readonly #limits: LogLimits;
 
-  /** `directory`: one that only root can write to. */
+  /** `directory`: must be writable by root alone. */
   constructor(directory: string, limits: Partial<LogLimits> = {}) {
     this.#directory = directory;
     this.#limits = { ...SHARED_LIMITS, ...limits };
   }
 
-  /** Whether one more line may be written; `leftOut`: how many could not be since this was last said. */
+  /** Whether one more line may be written; `leftOut`: how many lines were left out in earlier windows, told once. */
   take(nowMs = Date.now()): { readonly allowed: boolean; readonly leftOut: number } {
     const name = `${PREFIX}${Math.floor(nowMs / this.#limits.windowMs)}`;
     try {

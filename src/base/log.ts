@@ -8,14 +8,14 @@ function toSyslog(line: string): void {
     child.on('error', () => undefined);
     child.unref();
   } catch {
-    // No logger, or no more processes allowed: nowhere to say it.
+    // No logger, or no more processes allowed: there is nowhere to report it.
   }
 }
 
 let syslog: LimitedLog | null = null;
 let shared: SharedLogLimit | null = null;
 
-/** From now on the lines of all processes that name this directory (root's own) are limited together. */
+/** From now on this process shares its limit with all processes that name this directory (writable by root alone). */
 export function shareLogLimit(directory: string): void {
   shared = new SharedLogLimit(directory);
 }
@@ -32,13 +32,13 @@ function openSyslog(): LimitedLog {
   return opened;
 }
 
-/** A warning for the system log, at most ten from one process and thirty of a host in ten minutes; a sampler has no terminal. */
+/** A warning in the system log (a sampler has no terminal): in ten minutes at most ten per process, thirty per host. */
 export function warn(text: string): void {
   if (process.env.QMEMACCT_LOG === 'stderr') process.stderr.write(`qmemacct: ${printable(text)}\n`);
   else (syslog ??= openSyslog()).say(text);
 }
 
-/** Logs a problem once, when it comes, and once that it has gone (`good`). */
+/** Logs a problem once when it appears, and `good` once when it is gone. */
 export function logChanges(log: (line: string) => void, good: string): (problem: string | null) => void {
   let last: string | null = null;
   return (problem) => {

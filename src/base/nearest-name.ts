@@ -1,4 +1,4 @@
-/** Letters to change, add or leave out to make one of the other. */
+/** How many letters must be changed, added or removed to turn one name into the other. */
 function distance(a: string, b: string): number {
   let before = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
@@ -14,7 +14,7 @@ function distance(a: string, b: string): number {
 
 const LONGEST = 64;
 
-/** The name that was probably meant; null: none is near. */
+/** The name that was probably meant; null: none is close. */
 export function nearestName(name: string, known: Iterable<string>): string | null {
   if (name.length > LONGEST) return null;
   const most = Math.max(1, Math.floor(name.length / 3));

@@ -5,7 +5,7 @@ import { UserError } from './user-error';
 
 let found: string | null = null;
 
-/** Directory that holds package.json, bin, hooks, sql and dist: the nearest one above this file. */
+/** The nearest directory above this file that holds package.json, bin, hooks, sql and dist. */
 export function packageRoot(): string {
   if (found !== null) return found;
   let directory = __dirname;

@@ -1,14 +1,14 @@
-/** The character of `text` at a place may take two. */
+/** The index after the character at `at`, which may take two code units. */
 const after = (text: string, at: number): number => at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
 
 /**
- * Whether `text` is what `pattern` says: `*` stands for any characters, `?` for one, everything else for itself. Time
- * grows with the product of the lengths at most, whatever they hold.
+ * Whether `text` matches `pattern`: `*` stands for any characters, `?` for one, everything else for itself. The time
+ * grows at most with the product of the lengths, whatever the content.
  */
 export function matchesPattern(text: string, pattern: string): boolean {
   let at = 0;
   let next = 0;
-  // Where the last star stood, and up to where it reaches so far.
+  // The index of the last star, and how far in the text it reaches so far.
   let star = -1;
   let reached = 0;
   while (at < text.length) {

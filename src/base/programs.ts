@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { packageRoot } from './package-root';
 
-/** Every file that Node is started with, or a thread of it, as paths below `src`. A release bundles each into one file. */
+/** Every file that Node or a thread is started with, as a path below `src`. A release bundles each into one file. */
 export const PROGRAMS = [
   'accounting/deliverer',
   'accounting/import/split-worker',
@@ -21,10 +21,10 @@ export const PROGRAMS = [
   'server/accounting/accounting-worker',
 ] as const;
 
-/** Where it lies in an installation. */
+/** The path of a program in an installation. */
 export function programPath(program: (typeof PROGRAMS)[number], root = packageRoot()): string {
   return join(root, 'dist', 'src', `${program}.js`);
 }
 
-/** All of the environment of a program of ours: nothing of a hook's, which the job's owner chooses; little memory. */
+/** The whole environment of our programs: nothing from a hook's, which the job's owner controls; small in memory. */
 export const PROGRAM_ENVIRONMENT = { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' } as const;

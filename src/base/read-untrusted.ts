@@ -14,9 +14,9 @@ export class UnreadError extends UserError {
 }
 
 /**
- * Reads a file that somebody else may have made: no link is followed at the last step, a FIFO or device does not block,
- * a larger file is refused, not cut, and what is of another owner than those that are believed (null: any) is not read at
- * all. Throws UnreadError.
+ * Reads a file that somebody else may have made: the last step of the path may not be a link, a FIFO or device does not
+ * block, a larger file is refused, not cut, and a file whose owner is not `believed` (null: any owner) is not read.
+ * Throws UnreadError.
  */
 export function readUntrusted(path: string, maxBytes: number, believed: ReadonlySet<number> | null = null): Buffer {
   const fail = (detail: string): never => {
@@ -43,7 +43,7 @@ export function readUntrusted(path: string, maxBytes: number, believed: Readonly
   }
 }
 
-/** The same as UTF-8, in which foreign bytes become U+FFFD; null where it can't be had. */
+/** As `readUntrusted`, but as UTF-8, in which invalid bytes become U+FFFD; null: it can't be read. */
 export function textOfUntrusted(
   path: string,
   maxBytes: number,
@@ -56,7 +56,7 @@ export function textOfUntrusted(
   }
 }
 
-/** Reads to the end of the file or to the limit: the size that stat gives may have changed since, or be no size (/proc). */
+/** Reads to the end of the file or to the limit: stat's size may have changed since, or be meaningless (/proc). */
 function readAtMost(descriptor: number, limit: number): Buffer {
   const chunks: Buffer[] = [];
   let total = 0;

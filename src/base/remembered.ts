@@ -1,4 +1,4 @@
-/** A function that keeps what it has made, and forgets all of it when that is for `most` keys. */
+/** `make` with a cache of its results, which is emptied once it has `most` keys. */
 export function remembered<Key, Value>(make: (key: Key) => Value, most: number): (key: Key) => Value {
   const known = new Map<Key, Value>();
   return (key) => {

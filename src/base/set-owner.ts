@@ -7,7 +7,7 @@ export interface Ownership {
   readonly gid: number;
 }
 
-/** What a path names is opened first, and no link followed: another file can't be put in its place meanwhile. */
+/** Opens the path first, without following a link, so that nobody can replace the file meanwhile. */
 function withOpened(path: string, flags: number, change: (descriptor: number) => void): void {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | flags);
   try {
@@ -17,12 +17,12 @@ function withOpened(path: string, flags: number, change: (descriptor: number) =>
   }
 }
 
-/** chmod(2) of the file or directory itself, whatever the umask; of no link (ELOOP). */
+/** Sets the mode of a file or directory, whatever the umask; throws ELOOP for a link. */
 export function setMode(path: string, mode: number): void {
   withOpened(path, 0, (descriptor) => fchmodSync(descriptor, mode));
 }
 
-/** Takes writing from others, of a directory that is still this user's. */
+/** Removes others' permission to write to a directory. Throws an Error if it does not belong to `uid` any more. */
 export function closeToOthers(path: string, uid: number): void {
   withOpened(path, constants.O_DIRECTORY, (descriptor) => {
     const found = fstatSync(descriptor);
@@ -32,8 +32,8 @@ export function closeToOthers(path: string, uid: number): void {
 }
 
 /**
- * Makes a directory, or puts owner and mode of the one that is there right. Throws UntrustedError where somebody else than
- * root could lead the path elsewhere, and a system error where it is a link or a file.
+ * Makes a directory, or corrects the owner and mode of an existing one. Throws UntrustedError if somebody other than
+ * root could redirect the path, and a system error if it is a link or a file.
  */
 export function makeOwnedDirectory(path: string, mode: number, { uid, gid }: Ownership): void {
   const reason = untrusted(dirname(path));
@@ -45,7 +45,7 @@ export function makeOwnedDirectory(path: string, mode: number, { uid, gid }: Own
     );
   mkdirSync(path, { recursive: true, mode: 0o755 });
   withOpened(path, constants.O_DIRECTORY, (descriptor) => {
-    // Giving it away takes set-user and set-group bits off.
+    // After chown, which clears the set-user and set-group bits.
     fchownSync(descriptor, uid, gid);
     fchmodSync(descriptor, mode);
   });

@@ -13,7 +13,7 @@ export interface Shape<T> {
   /** The value in its normal form. Throws ShapeError. `undefined` stands for an absent member. */
   readonly read: (value: unknown) => T;
   readonly schema: Schema;
-  /** An object may leave it out. */
+  /** An object may leave this member out. */
   readonly isOptional?: boolean;
 }
 
@@ -34,23 +34,23 @@ export function fail(problem: string): never {
   throw new ShapeError(problem);
 }
 
-/** The same error seen from one step further out. The place is put together then: values are many, errors are few. */
+/** The error as seen one level further out. Places are only built for errors, which are few, while values are many. */
 function further(error: unknown, step: string): unknown {
   return error instanceof ShapeError ? new ShapeError(error.problem, step + error.place) : error;
 }
 
-/** `value` as the shape has it, or what is wrong with it in one line that calls the whole `what`. Never throws. */
+/** `value` in its normal form, or what is wrong with it, in one line in which `what` names the whole. Never throws. */
 export function check<T>(shape: Shape<T>, value: unknown, what: string): Result<T> {
   try {
     return success(shape.read(value));
   } catch (error) {
     if (error instanceof ShapeError) return failure(error.place === '' ? `${what} ${error.problem}` : error.message);
-    // Objects from outside may throw when they are read.
+    // Objects from outside may throw when their members are read.
     return failure(`can't be checked (${error instanceof Error ? error.message : 'unknown reason'})`);
   }
 }
 
-/** The same of a value that is written as JSON. Never throws. */
+/** As `check`, for a value in JSON. Never throws. */
 export function checkJson<T>(shape: Shape<T>, json: string, what: string): Result<T> {
   let value: unknown;
   try {
@@ -66,7 +66,7 @@ export function number(least = -Number.MAX_VALUE, most = Number.MAX_VALUE): Shap
     read: (value) => {
       if (typeof value !== 'number' || !(value >= least && value <= most))
         return fail(`is not a number ${most === Infinity ? `from ${least} on, or inf` : `of ${least} to ${most}`}`);
-      // -0 + 0 is 0: no store keeps the sign of a zero.
+      // Turns -0 into 0: no store keeps the sign of a zero.
       return value + 0;
     },
     schema: { type: 'number' },
@@ -89,7 +89,7 @@ export const boolean: Shape<boolean> = {
   schema: { type: 'boolean' },
 };
 
-/** Whatever it is. */
+/** Any value. */
 export const anything: Shape<unknown> = { read: (value) => value, schema: {} };
 
 /** A string as it is. */
@@ -98,7 +98,7 @@ export const string: Shape<string> = {
   schema: { type: 'string' },
 };
 
-/** At most so many bytes of UTF-8. Lone surrogates, which no UTF-8 store can hold, and NUL become U+FFFD. */
+/** A string of at most `mostBytes` in UTF-8. Lone surrogates, which no UTF-8 store can hold, and NUL become U+FFFD. */
 export function text(mostBytes: number): Shape<string> {
   return {
     read: (value) => {
@@ -127,7 +127,7 @@ export const time: Shape<string> = {
     const ms = Date.parse(value);
     if (!(ms >= 0 && ms <= LAST_MS)) return fail('is not a time since 1970');
     const normal = new Date(ms).toISOString();
-    // Date.parse takes 30 February for 1 March.
+    // Date.parse reads 30 February as 2 March (1 March in leap years).
     return normal.slice(0, 19) === value.slice(0, 19) ? normal : fail('is not a date of the calendar');
   },
   schema: { type: 'string', format: 'date-time' },
@@ -148,7 +148,7 @@ export function constant<const T extends string | number | boolean>(wanted: T): 
   };
 }
 
-/** null; an absent value is null, too. */
+/** The shape's values, or null; an absent value becomes null. */
 export function nullable<T>(shape: Shape<T>): Shape<T | null> {
   const { schema } = shape;
   const words: readonly unknown[] | null = Array.isArray(schema.enum) ? schema.enum : null;
@@ -191,7 +191,7 @@ export function setOf<const T extends string>(known: readonly T[]): Shape<readon
   };
 }
 
-/** Own properties only: what `__proto__` in JSON brings is no member. */
+/** An own property: inherited ones are no members. */
 function ownMember(value: object, key: string): unknown {
   return Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
 }
@@ -238,7 +238,7 @@ interface Optional<T> extends Shape<T> {
   readonly isOptional: true;
 }
 
-/** A member that is left out rather than null. */
+/** A member that may be absent; null is read as absent. */
 export function optional<T>(shape: Shape<T>): Optional<T> {
   return {
     read: (value) => (value === null || value === undefined ? (undefined as T) : shape.read(value)),
@@ -250,7 +250,7 @@ export function optional<T>(shape: Shape<T>): Optional<T> {
 /** Any names, any number of them. */
 const ANY_KEYS = { key: /^/, what: 'name', most: Infinity };
 
-/** Values by name; absent: none. `key`: what a name looks like, `what` it is called in an error. */
+/** Values by name; absent: none. `key`: the form of a name; `what`: what errors call a name. */
 export function map<T>(
   values: Shape<T>,
   { key, what, most }: { readonly key: RegExp; readonly what: string; readonly most: number } = ANY_KEYS,
@@ -274,17 +274,17 @@ export function map<T>(
   };
 }
 
-/** The shape under a name of its own in the reference: its schema is `#/components/schemas/NAME`. */
+/** The shape with its own name in the reference: its schema is `#/components/schemas/NAME`. */
 export function named<T>(shape: Shape<T>, component: string): Shape<T> {
   return { read: shape.read, schema: { $ref: `#/components/schemas/${component}` } };
 }
 
-/** The shape with something more asked of its values, or made of them. */
+/** The shape with a further check or conversion of its values. */
 export function refined<T, R = T>(shape: Shape<T>, refine: (value: T) => R): Shape<R> {
   return { read: (value) => refine(shape.read(value)), schema: shape.schema };
 }
 
-/** The shape with a word on what it means, for the reference. */
+/** The shape with a description for the reference. */
 export function described<T>(shape: Shape<T>, description: string): Shape<T> {
   return { read: shape.read, schema: { ...shape.schema, description } };
 }

@@ -6,11 +6,11 @@ const ENDS_WITHIN_MS = 10_000;
 
 interface Thread {
   readonly worker: Worker;
-  /** Resolves when it has ended: by itself, or at the end of its time. */
+  /** Asks the thread to stop; resolves when it has ended, by itself or by force after ENDS_WITHIN_MS. */
   readonly stop: () => Promise<void>;
 }
 
-/** A thread that works until it is sent 'stop'; `died` is called with the reason why it ended before. */
+/** Starts a thread that works until it is sent 'stop'; an error that ends it before goes to `died`. */
 export function startThread(
   program: Parameters<typeof programPath>[0],
   workerData: unknown,

@@ -5,7 +5,7 @@ const { parse, stringify, TomlError } = require('smol-toml') as typeof Toml;
 
 export const toToml: (table: object) => string = stringify;
 
-/** A table from TOML. Throws an Error that says in one line at which line and column it is none, and why. */
+/** A table from TOML. Throws an Error that names, in one line, the line and column of the fault and its cause. */
 export function parseToml(text: string): Record<string, unknown> {
   try {
     return parse(text);

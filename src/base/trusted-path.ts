@@ -2,9 +2,10 @@ import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { UserError } from './user-error';
 
 /**
- * The one rule for what root believes, runs, or hands over: a path is trusted where nobody but trusted accounts could
- * change what it leads to. Every directory on the way, those of symbolic links included, belongs to a trusted account and
- * can't be written by others; a sticky one can, but then what lies in it must belong to a trusted account.
+ * The one rule for what root believes, runs, or hands over: a path is trusted if nobody but trusted accounts could
+ * change what it leads to. Every directory on the way, those of symbolic links included, must belong to a trusted
+ * account and not be writable by others. A sticky directory may be, but then its entry on the way must belong to a
+ * trusted account.
  */
 export const ROOT_ALONE: ReadonlySet<number> = new Set([0]);
 
@@ -17,15 +18,15 @@ const MOST_LINKS = 40;
 function writers(path: string, { uid, gid, mode }: Stats, trusted: ReadonlySet<number>): string | null {
   if (!trusted.has(uid)) return `${path} belongs to uid ${uid}`;
   if (mode & OTHERS_WRITE) return `everyone can write to ${path}`;
-  // Root's own group, too: the bits of the group are the mask of an access control list, where there is one (acl(5)).
+  // Even root's own group: with an access control list the group's bits are its mask (acl(5)).
   if (mode & GROUP_WRITE) return `group ${gid} can write to ${path}`;
   return null;
 }
 
-/** Others may add names to it, and replace none that is not theirs. */
+/** Whether others may add entries to a directory but not replace those of others. */
 const isSticky = (found: Stats): boolean => found.isDirectory() && (found.mode & STICKY) !== 0;
 
-/** What `lstat` says; null: there is nothing. A reason where it can't be asked. */
+/** The result of lstat; null: nothing is there; a text: why lstat failed. */
 function look(path: string): Stats | string | null {
   try {
     return lstatSync(path);
@@ -36,8 +37,8 @@ function look(path: string): Stats | string | null {
 }
 
 /**
- * Why someone other than `trusted` could change what an absolute path leads to, or put something there where nothing is;
- * null: nobody could. A relative path is never trusted.
+ * Why someone other than `trusted` could change what an absolute path leads to, or create what is missing there; null:
+ * nobody could. A relative path is never trusted.
  */
 export function untrusted(path: string, trusted: ReadonlySet<number> = ROOT_ALONE): string | null {
   if (!path.startsWith('/')) return `${path} is not an absolute path`;
@@ -74,7 +75,7 @@ export function untrusted(path: string, trusted: ReadonlySet<number> = ROOT_ALON
   }
 }
 
-/** Something that root would trust, and must not. */
+/** Root would trust something that it must not trust. */
 export class UntrustedError extends UserError {
   constructor(
     readonly what: string,

@@ -1,14 +1,14 @@
 interface ErrorDetails {
   /** What to do about it; left out: the problem says it all. */
   readonly hint?: string;
-  /** Exit status of the command that it ends: 2 for what was asked or configured, 3 (default) for what can't be had. */
+  /** Exit status of the command: 2 for a wrong call or configuration, 3 (default) for something unavailable. */
   readonly status?: number;
   readonly cause?: unknown;
 }
 
 /**
- * An error that the person at the terminal, or the reader of a log, can act on: its one line has the thing, what is
- * wrong with it, and what to do. Whatever else is thrown is a bug.
+ * An error that the person at the terminal, or the reader of a log, can act on: its one line names the thing, what is
+ * wrong with it, and what to do. Any other error that gets through is a bug.
  */
 export class UserError extends Error {
   readonly hint: string;
@@ -22,7 +22,7 @@ export class UserError extends Error {
   }
 }
 
-/** Node's advice about an option of its own, which is no option of ours. */
+/** Node's advice to use an option of Node, which our commands do not have. */
 const OPTION_OF_NODE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/;
 
 /** One line for any error. */

@@ -9,7 +9,7 @@ export function userName(uid: number): string {
       const fields = line.split(':');
       if (fields[2] === String(uid)) return fields[0] ?? String(uid);
     }
-    // Loaded where it is needed: it would cost every delivery 9 ms.
+    // Loaded only where needed: it would cost every delivery 9 ms.
     const { execFileSync } = require('node:child_process') as typeof ChildProcess;
     const entry = execFileSync('/usr/bin/getent', ['passwd', String(uid)], { timeout: 2000, encoding: 'utf8' });
     return entry.split(':')[0] || String(uid);
@@ -18,7 +18,7 @@ export function userName(uid: number): string {
   }
 }
 
-/** The caller's home directory: HOME, where that is a path, else what the password database has; "/": nobody knows it. */
+/** The caller's home directory: HOME if it is an absolute path, else the password database's; "/": not known. */
 export function homeDirectory(env: NodeJS.ProcessEnv): string {
   if (env.HOME?.startsWith('/') === true) return env.HOME;
   try {
@@ -28,7 +28,7 @@ export function homeDirectory(env: NodeJS.ProcessEnv): string {
   }
 }
 
-/** The caller's login name; the number itself when nobody knows it, as in containers. */
+/** The caller's login name; the uid if no name is known, as in containers. */
 export function callerName(): string {
   try {
     return userInfo().username;

@@ -7,14 +7,14 @@ interface WholeAnswer {
 }
 
 export interface AnswerLimits {
-  /** For the whole answer: a socket's own time limit counts silence only. */
+  /** Limit for the whole answer; a socket's own timeout only counts silence. */
   readonly timeoutMs: number;
   readonly mostBytes: number;
 }
 
 /**
- * Sends a request, and takes the answer to its end. Rejects with an Error of a few words: `code` is the system's, where
- * it was the system.
+ * Sends a request and reads the whole answer. Rejects with an Error with a short message; a system error has its
+ * `code`.
  */
 export function wholeAnswer(
   asked: ClientRequest,
