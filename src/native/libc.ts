@@ -5,8 +5,8 @@ import { UserError } from '../base/user-error';
 const koffi = loadKoffi();
 
 /**
- * The few C library calls that Node has no name for. Loading costs about 6 ms, so callers import this lazily.
- * Every function returns 0 (or the value asked for) or throws LibcError.
+ * The few C library calls that Node does not offer. Loading costs about 6 ms, so callers import this lazily.
+ * Functions throw LibcError.
  */
 
 export class LibcError extends UserError {
@@ -82,7 +82,7 @@ export function tryLock(fd: number): boolean {
   throw new LibcError('flock', koffi.errno());
 }
 
-/** Opens a file (0600, made where there is none) and locks it; its descriptor, or null when someone else holds the lock. */
+/** Opens a file (made with 0600 if missing) and locks it. Returns its descriptor; null: someone else has the lock. */
 export function lockFile(path: string): number | null {
   const file = openSync(path, 'a', 0o600);
   try {
@@ -95,11 +95,11 @@ export function lockFile(path: string): number | null {
   return null;
 }
 
-/** Version, tag, right and id of each entry of an access control list, as the kernel takes it (linux/posix_acl_xattr.h). */
+/** An access control list for the kernel has a version, then tag, right and id of each entry (posix_acl_xattr.h). */
 const ACL_VERSION = 2;
 const NO_ID = 0xffffffff;
 
-/** Lets a user read an open file, and nobody else but its owner (acl(5)). Throws where the file system has no such lists. */
+/** Lets only a user and the owner read an open file (acl(5)). Throws LibcError if the file system has no such lists. */
 export function letRead(fd: number, uid: number): void {
   const READ = 4;
   const list = Buffer.alloc(4 + 5 * 8);
@@ -107,7 +107,7 @@ export function letRead(fd: number, uid: number): void {
   for (const [tag, right, id] of [
     [0x01, READ, NO_ID],
     [0x02, READ, uid],
-    // Its group, the most that users and groups may, and all others.
+    // The file's group, the mask (most rights of users and groups), and all others.
     [0x04, 0, NO_ID],
     [0x10, READ, NO_ID],
     [0x20, 0, NO_ID],
@@ -121,7 +121,7 @@ export function letRead(fd: number, uid: number): void {
 
 const SEEK_END = 2;
 
-/** Moves an open descriptor behind all that there is to read. */
+/** Moves an open descriptor to the end of the file. */
 export function seekToEnd(fd: number): void {
   check('lseek', cLseek(fd, 0, SEEK_END));
 }
@@ -155,7 +155,7 @@ export function raiseSoftLimit(resource: number): void {
   check('setrlimit', cSetrlimit(resource, { current: maximum, maximum }));
 }
 
-/** CPU time (s), the largest resident set (bytes) and page faults without input of the children that were waited for. */
+/** CPU time (s), largest resident set (bytes) and minor page faults of the children that were waited for. */
 export function childrenUsage(): {
   readonly utime: number;
   readonly stime: number;
@@ -173,7 +173,7 @@ export function childrenUsage(): {
   };
 }
 
-/** Lets the calling thread's process run on every CPU that its cpuset has. */
+/** Lets the calling thread, and what it starts, run on every CPU of its cpuset. */
 export function useEveryCpu(): void {
   check('sched_setaffinity', cSchedSetaffinity(0, 128, Buffer.alloc(128, 0xff)));
 }
@@ -181,7 +181,7 @@ export function useEveryCpu(): void {
 const KCMP_NUMBER: Readonly<Record<string, number>> = { x64: 312, arm64: 272, ppc64: 354, riscv64: 272, s390x: 343 };
 const KCMP_VM = 1;
 
-/** Whether two processes share one address space; null where the kernel doesn't say. */
+/** Whether two processes share one address space (kcmp(2)); null: the kernel doesn't tell. */
 export function sharesAddressSpace(pid: number, other: number): boolean | null {
   const number = KCMP_NUMBER[process.arch];
   if (number === undefined) return null;

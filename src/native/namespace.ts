@@ -8,13 +8,14 @@ const cSetns = koffi.load('libc.so.6').func('int setns(int fd, int type)') as (f
 
 const CLONE_NEWNET = 0x40000000;
 
-/** Of the process's main thread: where this is called. */
+/** The namespace of the process's main thread, from which this must be called. */
 const OWN = '/proc/self/ns/net';
 
 /**
- * Puts the main thread into the network namespace at `path` (a file below /run/netns, /proc/PID/ns/net); nothing happens
- * when it is there already. Sockets stay where they were opened: call the result to go back as soon as they are open,
- * before a child is started. Both throw: an error of node:fs, or LibcError (needs CAP_SYS_ADMIN).
+ * Puts the main thread into the network namespace at `path` (a file below /run/netns, /proc/PID/ns/net); does nothing
+ * if it is there already. Sockets keep the namespace in which they were opened: call the returned function to go back
+ * as soon as they are open, before a child is started. Both functions throw an error of node:fs or LibcError (need
+ * CAP_SYS_ADMIN).
  */
 export function enterNetworkNamespace(path: string): () => void {
   if (sameFile(path, OWN)) return () => undefined;

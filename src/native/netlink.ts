@@ -61,32 +61,33 @@ const MSG_TRUNC = 0x20;
 /** struct sockaddr_nl: family, padding, pid (port), groups. */
 const ADDRESS_BYTES = 12;
 const ADDRESS_PID = 4;
-/** struct mmsghdr with 64-bit pointers: a msghdr of 56 bytes, what was received, padding. */
+/** struct mmsghdr with 64-bit pointers: a msghdr of 56 bytes, the length received, padding. */
 const MMSGHDR_BYTES = 64;
 const MMSGHDR_FLAGS = 48;
 const MMSGHDR_RECEIVED = 56;
 const IOVEC_BYTES = 16;
 
-/** Datagrams taken by one call: beyond this the call itself no longer counts. */
+/** Datagrams taken by one call: with this many the cost of the call itself is negligible. */
 const BATCH = 32;
-/** An exit record with its group's part has 1,428 bytes (version 17); longer datagrams count as lost. */
+/** An exit record with its thread group's part has 1,428 bytes (version 17); longer datagrams count as lost. */
 const SLOT_BYTES = 4096;
-/** No datagram is charged less to the receive buffer: struct sk_buff and skb_shared_info alone have more. */
+/** Every datagram takes more of the receive buffer: struct sk_buff and skb_shared_info alone are larger. */
 const LEAST_CHARGE = 512;
 
 const NLMSGHDR_BYTES = 16;
 
-/** One netlink message, header included. The bytes are only good during the call. */
+/** Takes one netlink message, header included. The bytes are only valid during the call. */
 export type OnMessage = (buffer: Buffer, offset: number, length: number) => void;
 
 export interface NetlinkSocket {
-  /** What the kernel lets queue, in its own accounting (bytes with overhead; twice what was asked for). */
+  /** The kernel's limit for queued messages, in its own accounting (bytes with overhead; twice what was asked for). */
   readonly receiveBytes: number;
-  /** Sends one datagram to the kernel, which has dealt with it on return. Throws LibcError. */
+  /** Sends one datagram to the kernel, which has processed it on return. Throws LibcError. */
   readonly send: (datagram: Buffer) => void;
   /**
-   * Hands over every message that the kernel had queued before the call; others' messages are ignored. Never waits,
-   * never throws by itself, and ends even if messages come faster than they are read. lost: the kernel had to drop some.
+   * Hands over every message that the kernel had queued before the call; messages from others than the kernel are
+   * ignored. Never waits, never throws by itself, and ends even if messages come faster than they are read. `lost`: the
+   * kernel had to drop some.
    */
   readonly drain: (onMessage: OnMessage) => { readonly lost: boolean };
   readonly close: () => void;
@@ -97,13 +98,13 @@ interface NetlinkOptions {
   readonly protocol: number;
   /** Bit mask of the multicast groups 1..32. */
   readonly groups: number;
-  /** Receive buffer to ask for; 16 MiB hold about 40,000 process events. Without CAP_NET_ADMIN rmem_max is the limit. */
+  /** Receive buffer to ask for; 16 MiB hold about 40,000 process events. Without CAP_NET_ADMIN, rmem_max limits it. */
   readonly receiveBytes: number;
 }
 
 /** Opens a nonblocking netlink socket in the thread's network namespace. Throws LibcError. */
 export function openNetlink({ protocol, groups, receiveBytes }: NetlinkOptions): NetlinkSocket {
-  // The structures below are laid out for these machines only.
+  // The structures are laid out for 64-bit little-endian machines only.
   if (koffi.sizeof('void *') !== 8 || endianness() !== 'LE') throw new LibcError('socket(AF_NETLINK)', EAFNOSUPPORT);
   const fd = check('socket(AF_NETLINK)', cSocket(AF_NETLINK, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
   try {
@@ -120,7 +121,7 @@ function netlinkSocket(fd: number, receiveBytes: number): NetlinkSocket {
   const kernel = address(0);
   const batch = receiveBatch();
   const mostDatagrams = Math.ceil(receiveBytes / LEAST_CHARGE) + BATCH;
-  // Once it had to drop something the kernel drops until the queue is empty, and reports only the first time.
+  // Once the kernel had to drop a message, it drops all until the queue is empty, and reports this only once.
   let congested = false;
   let open = true;
 
@@ -162,14 +163,14 @@ function netlinkSocket(fd: number, receiveBytes: number): NetlinkSocket {
 interface ReceiveBatch {
   /** BATCH times struct mmsghdr. */
   readonly headers: Buffer;
-  /** What the addresses in `headers` point to: must live as long. */
+  /** The memory that addresses in `headers` point to: it must live as long. */
   readonly held: readonly Buffer[];
   /** Hands over the messages of one received datagram; false: it was cut off. */
   readonly handOver: (slot: number, onMessage: OnMessage) => boolean;
 }
 
 function receiveBatch(): ReceiveBatch {
-  // The kernel gets addresses inside these: slow buffers are neither pooled nor moved.
+  // The kernel gets addresses inside these buffers: slow buffers are neither pooled nor moved.
   const data = Buffer.allocUnsafeSlow(BATCH * SLOT_BYTES);
   const senders = Buffer.allocUnsafeSlow(BATCH * ADDRESS_BYTES).fill(0);
   const vectors = Buffer.allocUnsafeSlow(BATCH * IOVEC_BYTES).fill(0);
@@ -211,7 +212,7 @@ function forEachMessage(buffer: Buffer, start: number, length: number, onMessage
 
 function setReceiveBytes(fd: number, wanted: number): number {
   const value = Buffer.alloc(4);
-  // The kernel doubles it in an int.
+  // The kernel doubles the value, in an int.
   value.writeInt32LE(Math.max(1, Math.min(Math.trunc(wanted), 0x3fffffff)));
   if (cSetsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, value, value.length) < 0)
     check('setsockopt(SO_RCVBUF)', cSetsockopt(fd, SOL_SOCKET, SO_RCVBUF, value, value.length));
@@ -220,7 +221,7 @@ function setReceiveBytes(fd: number, wanted: number): number {
   return value.readInt32LE();
 }
 
-/** The kernel's own address, or for bind: any free port, with groups. */
+/** The kernel's own address; for bind: any free port, with these multicast groups. */
 function address(groups: number): Buffer {
   const buffer = Buffer.alloc(ADDRESS_BYTES);
   buffer.writeUInt16LE(AF_NETLINK);

@@ -1,4 +1,4 @@
-/** What the functions of NVIDIA's management library write, as its header describes it. */
+/** Layouts of what NVIDIA's management library (NVML) writes, as its header describes them. */
 
 export interface NvmlProcess {
   readonly pid: number;
@@ -14,7 +14,7 @@ export interface NvmlProcessUtilization {
   readonly memoryPercent: number;
 }
 
-/** What the driver keeps of a process, also after its end. */
+/** What the driver keeps about a process, even after its end. */
 export interface NvmlAccounting {
   readonly maxMemoryBytes: number | null;
   readonly isRunning: boolean;
@@ -31,10 +31,10 @@ const finite64 = (bytes: Buffer, offset: number): number | null => {
 
 export const isPid = (pid: number): boolean => pid > 0 && pid <= GREATEST_PID;
 
-/** Bytes of nvmlProcessInfo by the version of the function; `_v3` of drivers 535.43 to 535.98 has 8 bytes more. */
+/** Size of nvmlProcessInfo by the function's version; `_v3` of drivers 535.43 to 535.98 has 8 bytes more (`wide`). */
 export const PROCESS_BYTES = { v1: 16, v2: 24, wide: 32 } as const;
 
-/** Entries of a process list (`v1`: without the ids of MIG instances). Entries that name no process are left out. */
+/** The entries of a process list (`v1`: without the ids of MIG instances). Entries without a valid pid are left out. */
 export function parseProcesses(bytes: Buffer, count: number, layout: 'v1' | 'v2' | 'v3'): readonly NvmlProcess[] {
   const pids = (stride: number): readonly number[] =>
     Array.from({ length: Math.max(0, Math.min(count, Math.floor(bytes.length / stride))) }, (_, at) =>
@@ -60,7 +60,7 @@ export function parseUtilizationSamples(bytes: Buffer, count: number): readonly 
       percent: bytes.readUInt32LE(at + 16),
       memoryPercent: bytes.readUInt32LE(at + 20),
     };
-    // Some drivers fill unused entries with pid 0 or percentages far above 100.
+    // Filtered, since some drivers fill unused entries with pid 0 or percentages far above 100.
   }).filter(({ pid, percent, memoryPercent }) => isPid(pid) && percent <= 100 && memoryPercent <= 100);
 }
 

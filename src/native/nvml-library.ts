@@ -2,7 +2,7 @@ import { reasonOf } from '../base/user-error';
 import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
 import { loadKoffi } from './koffi';
 
-/** Loading libnvidia-ml and calling it. Every failure is a value. */
+/** Loads libnvidia-ml and calls its functions. Every failure is a value. */
 
 export const NvmlCode = {
   UNINITIALIZED: 1,
@@ -23,7 +23,7 @@ export interface NvmlFailure {
   /** The call that failed. */
   readonly failed: string;
   readonly code: number;
-  /** What the library says of that code. */
+  /** The library's message for that code. */
   readonly why: string;
 }
 
@@ -33,7 +33,7 @@ export function isFailure(result: unknown): result is NvmlFailure {
   return typeof result === 'object' && result !== null && 'failed' in result;
 }
 
-/** What `use` makes of a result; a failure stays one. */
+/** What `use` makes of a result; a failure is passed on. */
 export function mapResult<A, B>(result: NvmlResult<A>, use: (value: A) => B): NvmlResult<B> {
   return isFailure(result) ? result : use(result);
 }
@@ -49,12 +49,12 @@ export const terminated = (bytes: Buffer): string => {
 const MOST_ENTRIES = 65536;
 const FIRST_ENTRIES = 64;
 
-/** A function that asks for a list: the room on entry, then the number of entries in `count`. */
+/** Asks for a list. `count`: on entry the room, on return the number of entries. */
 type ListCall = (count: Buffer, entries: Buffer) => number;
 
 const loaded = new Map<string, NvmlLibrary>();
 
-/** The library's functions, of which an older driver's has fewer. */
+/** The library's functions; an older driver's library has fewer. */
 export class NvmlLibrary {
   readonly #functions = new Map<string, Call | null>();
   readonly #errorString: ((code: number) => string | null) | null;
@@ -67,11 +67,11 @@ export class NvmlLibrary {
     }
   }
 
-  /** Loaded once per process and path, however often it is initialised. */
+  /** Loads the library, once per process and path, however often it is initialised. */
   static load(path: string): NvmlResult<NvmlLibrary> {
     const before = loaded.get(path);
     if (before !== undefined) return before;
-    // Late: most hosts have no GPU.
+    // Loaded only here, since most hosts have no GPU.
     const koffi = loadKoffi();
     try {
       const library = new NvmlLibrary(koffi.load(path));
@@ -83,7 +83,7 @@ export class NvmlLibrary {
     }
   }
 
-  /** null where the library has no such function. `parameters`: in C. */
+  /** A function of the library; null: it has no such function. `parameters`: in C. */
   find(name: string, parameters: string): Call | null {
     const known = this.#functions.get(name);
     if (known !== undefined) return known;
@@ -101,7 +101,7 @@ export class NvmlLibrary {
     return { failed, code, why: this.#errorString?.(code) || `NVML error ${code}` };
   }
 
-  /** Calls a function; FUNCTION_NOT_FOUND where there is none. */
+  /** Calls a function; fails with FUNCTION_NOT_FOUND if the library lacks it. */
   call(name: string, parameters: string, ...values: readonly unknown[]): NvmlResult<null> {
     const call = this.find(name, parameters);
     if (call === null) return absent(name);
@@ -109,12 +109,12 @@ export class NvmlLibrary {
     return code === 0 ? null : this.failure(name, code);
   }
 
-  /** The same with a last argument that the function writes its answer to; gives that buffer. */
+  /** Calls a function with a last argument to which it writes its answer; returns that buffer. */
   answer(name: string, parameters: string, before: readonly unknown[], bytes: Buffer): NvmlResult<Buffer> {
     return mapResult(this.call(name, parameters, ...before, bytes), () => bytes);
   }
 
-  /** A list whose length nobody knows beforehand: asked again with more room while the library wants more. */
+  /** Asks for a list of unknown length, again with more room as long as the library needs more. */
   list(
     name: string,
     entryBytes: number,
@@ -127,10 +127,10 @@ export class NvmlLibrary {
       const code = call(count, bytes);
       const length = count.readUInt32LE();
       if (code === 0) return { count: Math.min(length, room), bytes };
-      // Also said where there is no sample newer than the last one.
+      // The library's answer, too, if no sample is newer than the last one.
       if (code === NvmlCode.NOT_FOUND) return { count: 0, bytes };
       if (code !== NvmlCode.INSUFFICIENT_SIZE || room >= MOST_ENTRIES) return this.failure(name, code);
-      // More may have started meanwhile.
+      // More processes may have started meanwhile.
       room = Math.min(MOST_ENTRIES, Math.max(room * 2, length + 16));
     }
   }

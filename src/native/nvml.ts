@@ -22,7 +22,7 @@ import {
   type NvmlResult,
 } from './nvml-library';
 
-/** A device of the library; valid until close. */
+/** The library's handle of a device, valid until `close`. */
 export type NvmlHandle = bigint;
 
 const MEMORY_V2_BYTES = 40;
@@ -31,7 +31,7 @@ const LIST = 'uint64_t device, void *count, void *entries';
 
 const uint32 = (bytes: Buffer): number => bytes.readUInt32LE();
 
-/** Each process once, with the most that any list says of its memory. */
+/** Each process once, with the largest memory that any list gives for it. */
 function mergeProcesses(lists: readonly (readonly NvmlProcess[])[]): readonly NvmlProcess[] {
   const merged = new Map<number, NvmlProcess>();
   for (const { pid, memoryBytes } of lists.flat()) {
@@ -43,15 +43,15 @@ function mergeProcesses(lists: readonly (readonly NvmlProcess[])[]): readonly Nv
 }
 
 /**
- * NVIDIA's management library (libnvidia-ml.so.1), as its header describes it. Every failure is a value. What an old
- * driver lacks fails with FUNCTION_NOT_FOUND when it is asked for. The calls block while the driver does.
+ * NVIDIA's management library (libnvidia-ml.so.1), as its header describes it. Every failure is a value. A function
+ * that an old driver lacks fails with FUNCTION_NOT_FOUND when called. Calls block while the driver does.
  */
 export class Nvml {
   private constructor(private readonly library: NvmlLibrary) {}
 
   /**
-   * Loads the library and initialises it. LIBRARY_NOT_FOUND of dlopen: it could not be loaded; DRIVER_NOT_LOADED and
-   * others: it refused. While it is open, the driver can't be unloaded nor a GPU be reset.
+   * Loads the library and initialises it. Fails with LIBRARY_NOT_FOUND (of "dlopen") if it can't be loaded, and with
+   * DRIVER_NOT_LOADED or other codes if it refuses. While it is open, the driver can't be unloaded, nor a GPU be reset.
    */
   static open(path = 'libnvidia-ml.so.1'): NvmlResult<Nvml> {
     const library = NvmlLibrary.load(path);
@@ -78,7 +78,7 @@ export class Nvml {
     return this.integer('nvmlDeviceGetIndex', device);
   }
 
-  /** Bytes. Where the driver is old, `used` holds what the driver reserves for itself, too. */
+  /** Bytes. With an old driver `used` includes what the driver reserves for itself. */
   memory(device: NvmlHandle): NvmlResult<{ readonly total: number; readonly used: number }> {
     const bytes = Buffer.alloc(MEMORY_V2_BYTES);
     bytes.writeUInt32LE(MEMORY_V2_BYTES | (2 << 24));
@@ -92,7 +92,7 @@ export class Nvml {
     }));
   }
 
-  /** Percent of the driver's last sample period in which a kernel ran, and in which memory was accessed. */
+  /** Percent of the driver's last sample period in which a GPU kernel ran, and in which memory was accessed. */
   utilization(device: NvmlHandle): NvmlResult<{ readonly gpu: number; readonly memory: number }> {
     return mapResult(this.read('nvmlDeviceGetUtilizationRates', device, 8), (bytes) => ({
       gpu: bytes.readUInt32LE(0),
@@ -127,7 +127,7 @@ export class Nvml {
     return lists.length === 0 && first !== null ? first : mergeProcesses(lists);
   }
 
-  /** Samples newer than that timestamp (0: all that the driver still has). */
+  /** Samples newer than the timestamp `since` (0: all that the driver still has). */
   processUtilization(device: NvmlHandle, since: bigint): NvmlResult<readonly NvmlProcessUtilization[]> {
     const name = 'nvmlDeviceGetProcessUtilization';
     const call = this.library.find(name, 'uint64_t device, void *samples, void *count, uint64_t since');
@@ -140,7 +140,7 @@ export class Nvml {
     return mapResult(this.integer('nvmlDeviceGetAccountingMode', device), (mode) => mode === 1);
   }
 
-  /** Running processes and those of a ring of ended ones. */
+  /** Running processes, and recently ended ones, as long as the driver's ring buffer holds them. */
   accountingPids(device: NvmlHandle): NvmlResult<readonly number[]> {
     const name = 'nvmlDeviceGetAccountingPids';
     const call = this.library.find(name, LIST);
@@ -190,7 +190,7 @@ export class Nvml {
     this.library.call('nvmlShutdown', 'void');
   }
 
-  /** What a function writes of a device. */
+  /** What a function writes about a device. */
   private read(name: string, device: NvmlHandle, length: number): NvmlResult<Buffer> {
     return this.library.answer(name, 'uint64_t device, void *value', [device], Buffer.alloc(length));
   }

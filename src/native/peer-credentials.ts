@@ -4,7 +4,7 @@ import { LibcError } from './libc';
 
 const koffi = loadKoffi();
 
-/** Who is at the other end of a unix socket, as the kernel noted it when the connection was made. */
+/** The process at the other end of a unix socket, as the kernel recorded it when the connection was made. */
 export interface PeerCredentials {
   readonly pid: number;
   readonly uid: number;
@@ -22,7 +22,7 @@ const getsockopt = koffi
 ) => number;
 
 const SOL_SOCKET = 1;
-/** asm-generic/socket.h; POWER has its own. */
+/** asm-generic/socket.h; POWER has its own number. */
 const SO_PEERCRED = process.arch === 'ppc64' ? 21 : 17;
 const NOBODY = 0xffffffff;
 
@@ -33,7 +33,7 @@ function descriptorOf(socket: Socket): number | null {
   return fd < 0 ? null : fd;
 }
 
-/** Credentials of a unix socket's peer; null where it is closed already, or no unix socket. Throws LibcError. */
+/** Credentials of a unix socket's peer; null: it is closed already, or no unix socket. Throws LibcError. */
 export function peerCredentials(socket: Socket): PeerCredentials | null {
   const fd = descriptorOf(socket);
   if (fd === null) return null;
@@ -41,7 +41,7 @@ export function peerCredentials(socket: Socket): PeerCredentials | null {
   const value = new Uint32Array(3);
   const size = new Uint32Array([value.byteLength]);
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, value, size) !== 0) throw new LibcError('getsockopt', koffi.errno());
-  // What is no unix socket has no such credentials: the kernel then says nobody (-1).
+  // For other sockets the kernel answers with nobody (-1).
   const [pid = 0, uid = NOBODY, gid = NOBODY] = value;
   return uid === NOBODY ? null : { pid, uid, gid };
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** Why a counter does not open, and what would change that (null: nothing would). One line each. */
+/** Why a counter can't be opened, and how to change that (null: not possible). One line each. */
 export interface PerfRefusal {
   readonly unavailable: string;
   readonly fix: string | null;
 }
 
-/** Linux errno numbers that perf_event_open gives, the same on every architecture here. */
+/** Linux errno numbers of perf_event_open, the same on every architecture supported here. */
 export const PerfErrno = {
   EPERM: 1,
   ENOENT: 2,
@@ -23,7 +23,7 @@ export const PerfErrno = {
   EOPNOTSUPP: 95,
 } as const;
 
-/** kernel.perf_event_paranoid; null where the kernel has no perf events. */
+/** kernel.perf_event_paranoid; null: the kernel has no perf events. */
 export function perfEventParanoid(proc = '/proc'): number | null {
   try {
     const text = readFileSync(`${proc}/sys/kernel/perf_event_paranoid`, 'latin1').trim();

@@ -4,8 +4,8 @@ import { loadKoffi } from './koffi';
 import { explainPerfError, type PerfRefusal } from './perf-error';
 
 /**
- * perf_event_open(2) and what goes with it: counters of the kernel and the CPU for a process and its later children, or
- * for one CPU. Counting only, no sampling. The C library is loaded at the first call.
+ * perf_event_open(2) and related calls: counters of the kernel and the CPU for a process and its later children, or for
+ * one CPU. Counting only, no sampling. The C library is loaded at the first call.
  */
 
 export interface PerfRequest {
@@ -14,39 +14,39 @@ export interface PerfRequest {
   readonly config: bigint;
   readonly config1: bigint;
   readonly config2: bigint;
-  /** A thread, 0: the calling one, -1: every one. */
+  /** A thread; 0: the calling one, -1: all threads. */
   readonly pid: number;
   /** -1: every CPU (one process only). */
   readonly cpu: number;
-  /** Descriptor of the group's leader; -1: it leads. */
+  /** Descriptor of the group's leader; -1: the counter is a leader. */
   readonly group: number;
-  /** Counts children and threads that start later, too. */
+  /** Also counts children and threads that start later. */
   readonly inherit: boolean;
-  /** Waits for `enable`; its group waits with it. */
+  /** Counts only after `enable`; its group waits with it. */
   readonly disabled: boolean;
-  /** What runs in the kernel or a hypervisor is not counted. */
+  /** Leaves out what runs in the kernel or a hypervisor. */
   readonly userOnly: boolean;
 }
 
-/** What a counter says. Multiplexed when it ran for less time than it was enabled. */
+/** A counter's reading. It was multiplexed if it ran for less time than it was enabled. */
 export interface PerfCount {
   readonly raw: number;
   readonly enabledNs: number;
   readonly runningNs: number;
 }
 
-/** The system calls; tests put others in their place. */
+/** The system calls, which tests replace. */
 export interface PerfCalls {
   /** A descriptor, or the negative errno. */
   readonly open: (request: PerfRequest) => number;
-  /** null where the kernel gives nothing (the event has been revoked). */
+  /** null: the kernel gives nothing (the event has been revoked). */
   readonly read: (fd: number) => PerfCount | null;
   /** Starts a leader and its group. */
   readonly enable: (fd: number) => void;
   readonly close: (fd: number) => void;
 }
 
-/** Of perf_event_open, by process.arch. */
+/** Number of the system call perf_event_open, by process.arch. */
 const SYSCALL_NUMBER: Readonly<Record<string, number>> = {
   x64: 298,
   arm64: 241,
@@ -56,7 +56,7 @@ const SYSCALL_NUMBER: Readonly<Record<string, number>> = {
   loong64: 241,
 };
 
-/** The struct up to config2 (PERF_ATTR_SIZE_VER1, Linux 2.6.39): newer kernels take the rest as zero. */
+/** Size of struct perf_event_attr up to config2 (PERF_ATTR_SIZE_VER1, Linux 2.6.39); kernels take the rest as zero. */
 const ATTRIBUTE_BYTES = 72;
 const FORMAT_TOTAL_TIME_ENABLED = 1n;
 const FORMAT_TOTAL_TIME_RUNNING = 2n;
@@ -72,7 +72,7 @@ const ENOSYS = 38;
 const NO_ERRNO = 22;
 
 /**
- * struct perf_event_attr of a request, in the byte order given. Its flags are C bit fields of a 64-bit word, which
+ * The struct perf_event_attr of a request, in the given byte order. Its flags are C bit fields of a 64-bit word, which
  * big-endian compilers fill from the top.
  */
 export function packAttributes(request: PerfRequest, order: 'LE' | 'BE' = endianness()): Buffer {
@@ -99,7 +99,7 @@ export function packAttributes(request: PerfRequest, order: 'LE' | 'BE' = endian
   return bytes;
 }
 
-/** What read(2) on a counter gives; null when that is not one. Above 2^53 the last digits are lost. */
+/** What read(2) on a counter returned; null: not a whole count. Above 2^53 the last digits are lost. */
 export function unpackCount(bytes: Buffer, length: number, order: 'LE' | 'BE' = endianness()): PerfCount | null {
   if (length !== COUNT_BYTES) return null;
   const low = order === 'LE' ? 0 : 4;
@@ -158,14 +158,14 @@ export const perfCalls: PerfCalls = {
     try {
       closeSync(fd);
     } catch {
-      // Nobody else closes it; nothing to be done about a descriptor that the kernel doesn't know.
+      // Nobody else closes it, and nothing can be done about a descriptor that the kernel doesn't know.
     }
   },
 };
 
-/** A counter of everything that happens on one CPU (RAPL's "power" PMU and the like): raw counts since it was opened. */
+/** A counter for all that happens on one CPU (RAPL's "power" PMU and the like): raw counts since it was opened. */
 interface CpuCounter {
-  /** The last one known where the kernel gives nothing (the CPU is offline). Never throws. */
+  /** The count; the last known one if the kernel gives nothing (the CPU is offline). Never throws. */
   readonly read: () => number;
   readonly close: () => void;
 }

@@ -2,15 +2,16 @@ import type Sqlite from 'better-sqlite3';
 import { UserError } from '../base/user-error';
 
 /**
- * better-sqlite3 12 is compiled against Node's own headers, and compiled against those of 24.19 and later it aborts in a
- * garbage collection (nodejs/node#65446). 13 speaks Node-API, which does not; it takes half as long again for a write.
+ * better-sqlite3 12 is compiled against Node's own headers; compiled against those of 24.19 and later it aborts in a
+ * garbage collection (nodejs/node#65446). Version 13 uses Node-API and does not abort, but a write takes 1.5 times as
+ * long.
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const NEEDS_13 = major > 24 || (major === 24 && minor >= 19);
 
 export const SQLITE_PACKAGE = NEEDS_13 && has13() ? 'better-sqlite3-13' : 'better-sqlite3';
 
-/** An installation without optional packages, or by another Node, has it not. */
+/** An installation without optional packages, or by another Node, lacks it. */
 function has13(): boolean {
   try {
     require.resolve('better-sqlite3-13');
@@ -20,7 +21,7 @@ function has13(): boolean {
   }
 }
 
-/** better-sqlite3 as it was installed can't be used by this Node, or on this host. */
+/** The installed better-sqlite3 can't be used by this Node, or on this host. */
 export class UnusableSqlite extends UserError {
   constructor(
     readonly reason: string,
@@ -37,7 +38,7 @@ function forAnotherNode(cause?: unknown): UnusableSqlite {
   return new UnusableSqlite(reason, hint, cause);
 }
 
-/** What Node says of a compiled part that it can't load takes six lines; other errors as they are. */
+/** Replaces Node's six lines about a compiled part that it can't load; other errors stay as they are. */
 function loadError(error: unknown): unknown {
   const { code, message = '' } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
   if (message.includes('compiled against a different Node')) return forAnotherNode(error);
@@ -51,7 +52,7 @@ const loaded = (
   SQLITE_PACKAGE === 'better-sqlite3' ? require('better-sqlite3') : require('better-sqlite3-13')
 ) as typeof Sqlite;
 
-/** A connection. Throws UnusableSqlite where the compiled part can't be loaded. */
+/** A connection. Throws UnusableSqlite if the compiled part can't be loaded. */
 export class SqliteDatabase extends loaded {
   constructor(path: string, options: Sqlite.Options = {}) {
     if (NEEDS_13 && SQLITE_PACKAGE === 'better-sqlite3') throw forAnotherNode();

@@ -20,13 +20,13 @@ const layout = koffi.struct({
 });
 
 export interface FileSystemSize {
-  /** Bytes in the unit of the three next. */
+  /** Bytes in one block, the unit of the next three. */
   readonly unit: number;
   readonly blocks: number;
   readonly free: number;
   /** Free for users other than root. */
   readonly available: number;
-  /** 0 where the file system has no fixed number of inodes. */
+  /** 0: the file system has no fixed number of inodes. */
   readonly inodes: number;
   readonly freeInodes: number;
 }
@@ -37,8 +37,9 @@ const cStatvfs = koffi.load('libc.so.6').func('statvfs', 'int', ['str', koffi.ou
 ) => number;
 
 /**
- * Size of the file system that holds `path`. fs.statfs of Node 20 to 24 leaves out f_frsize, the unit that the counts are
- * in, which FUSE and parallel file systems set apart from f_bsize. Throws LibcError; waits for a server that is away.
+ * Size of the file system that holds `path`. fs.statfs of Node 20 to 24 leaves out f_frsize, the unit of the counts,
+ * which differs from f_bsize on FUSE and parallel file systems. Throws LibcError; blocks while a file server does not
+ * answer.
  */
 export function statvfs(path: string): FileSystemSize {
   const result: Record<string, unknown> = {};
