@@ -1,4 +1,4 @@
--- One file per host; many samplers write, nobody but root reads. Times: ms since the epoch. Memory: KiB.
+-- One file per host; many samplers write it, only root reads it. Times: ms since the epoch. Memory: KiB.
 CREATE TABLE job (
   id          INTEGER PRIMARY KEY,
   run         TEXT    NOT NULL UNIQUE,       -- name of the run directory
@@ -24,7 +24,7 @@ CREATE TABLE sample (
   read        INTEGER NOT NULL,              -- KiB from storage, since the start
   written     INTEGER NOT NULL,
   -- The largest processes: varints in threes (process.id, rss, ms of CPU of the process itself); process 0 is all
-  -- others together. A row for each would take twice the room.
+  -- others together. A row for each would take twice the space.
   largest     BLOB    NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX sample_of_job ON sample (job, at);
@@ -45,11 +45,11 @@ CREATE TABLE outbox (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   record      TEXT    NOT NULL,
   added       INTEGER NOT NULL,
-  -- Why the accounting DB will never take it; null: to be delivered.
+  -- Why the accounting DB will never take the record; null: it is still to be delivered.
   refused     TEXT
 ) STRICT;
 
--- What each user has handed in today (UTC): what a quota needs.
+-- What each user has handed in today (UTC), for the quota.
 CREATE TABLE handed (
   uid         INTEGER PRIMARY KEY,
   day         INTEGER NOT NULL,              -- since 1970
@@ -57,30 +57,30 @@ CREATE TABLE handed (
   bytes       INTEGER NOT NULL
 ) STRICT;
 
--- What a stored number is: a metric of one instance ("cpu3"), stored as value x resolution. Series name it by id.
+-- What a stored number means: a metric of one instance ("cpu3"), stored as value x resolution. Series refer to its id.
 CREATE TABLE metric (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   name        TEXT    NOT NULL,
   instance    TEXT    NOT NULL,              -- empty: the metric has one value only
   resolution  REAL    NOT NULL,
-  seen        INTEGER NOT NULL,              -- last use, to the day: what no series can name any more is dropped
+  seen        INTEGER NOT NULL,              -- last use, to the day: a metric that no series can refer to is dropped
   UNIQUE (name, instance, resolution)
 ) STRICT;
 
--- One row per flush of a sampler: every metric of every source that was read since the last one, column-wise
--- (src/sampler/series/series-codec.ts). Rows of a finished job, and of past hours of the node, are put together.
+-- One row per flush of a sampler: every metric of every source that was read since the last flush, column-wise
+-- (src/sampler/series/series-codec.ts). Rows of a finished job, and of past hours of the node, are merged.
 CREATE TABLE series (
   id          INTEGER PRIMARY KEY,
   job         INTEGER REFERENCES job (id) ON DELETE CASCADE,   -- NULL: the node itself
   at          INTEGER NOT NULL,              -- first reading
   span        INTEGER NOT NULL,              -- ms from it to the last one
-  loose       INTEGER NOT NULL,              -- 1: not yet put together with its neighbours
+  loose       INTEGER NOT NULL,              -- 1: not yet merged with its neighbours
   packed      BLOB    NOT NULL
 ) STRICT;
 CREATE INDEX series_of_job ON series (job, loose, at);
 CREATE INDEX series_by_end ON series (at + span);
 
--- Of the node's sources those that give nothing now though the site switched them on by name, or they worked before.
+-- Sources of the node that give nothing now although the site switched them on by name, or they worked before.
 CREATE TABLE failing_source (
   source      TEXT PRIMARY KEY,
   reason      TEXT NOT NULL

@@ -1,9 +1,10 @@
 -- Job records of all clusters, hosts and years. Times: ms since the epoch, UTC. Sizes: bytes. Durations: ms.
 -- Run as qmemacct_owner, in the schema qmemacct (search_path: qmemacct, pg_catalog, pg_temp).
--- For people and their tools: the views jobs, peaks, requests, metrics and daily, at the end; each role sees its own there.
+-- For people and their tools: the views jobs, peaks, requests, metrics and daily, at the end; each shows a role only the
+-- records that it may see.
 -- `npm run generate` writes the parts between "generated" and "end of generated" from src/record/fields.ts.
 
--- Repeated strings, and what repeats as a whole (JSON).
+-- Repeated strings, and JSON values that repeat as a whole.
 -- generated: dictionaries
 CREATE TABLE cluster (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON cluster (md5(name));
 CREATE TABLE owner (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON owner (md5(name));
@@ -25,7 +26,7 @@ CREATE TABLE notes (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name te
 CREATE TABLE provenance (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON provenance (md5(name));
 -- end of generated
 
--- Which store this is (one row): who follows its records knows it from another one by that.
+-- The identity of this store (one row), by which readers that follow its records tell it from another store.
 CREATE TABLE store (id text NOT NULL);
 INSERT INTO store VALUES (md5(random()::text || clock_timestamp()::text));
 
@@ -146,12 +147,12 @@ CREATE TABLE record (
 CREATE INDEX record_by_job ON record (job_id, coalesce(task_id, 0));
 CREATE INDEX record_by_owner ON record (owner_id, counted_at);
 CREATE INDEX record_by_time ON record (counted_at);
--- What the job's owner alone says (trust 3): roll-ups do not count it.
+-- Self-reported records (trust 3), which roll-ups do not count.
 CREATE INDEX record_self_reported ON record (counted_at) WHERE trust = 3;
 -- Running jobs by their last heartbeat: a few rows of many.
 CREATE INDEX record_running ON record (revision) WHERE status = 1;
 
--- Memory over time, and what else is charted.
+-- The chart of a record: memory over time, and other series.
 CREATE TABLE series (
   record_id bigint PRIMARY KEY,
   start     bigint NOT NULL,
@@ -159,9 +160,9 @@ CREATE TABLE series (
   points    text NOT NULL -- JSON: the value of each step, by name: rss_bytes, cpu_cores ...
 );
 
--- Accounts as nodes deliver them, until the merger (src/accounting/postgres/settle.ts) puts them into the table: those of
--- running jobs stay until the job ends. `key`: of what a running job says, the job's and who says it: the newest stays; of
--- an ended one the whole account, so that no two are there twice.
+-- Accounts as nodes deliver them, until the merger (src/accounting/postgres/settle.ts) puts them into the table; accounts
+-- of running jobs stay until the job ends. `key`, for a running job: a digest of the record's key and trust, so that only
+-- the newest account stays; for an ended job: of the whole account, so that none is there twice.
 CREATE TABLE inbox (
   id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   key         text COLLATE "C" NOT NULL UNIQUE,
@@ -181,12 +182,12 @@ CREATE INDEX inbox_by_owner ON inbox (owner);
 CREATE INDEX inbox_ended ON inbox (id) WHERE ended;
 
 -- UTC hours (since 1970) whose records have changed since their day was summed up, and days that have been summed up, each
--- with a number that is another one each time: what a reader keeps of an hour holds as long as its number stays.
+-- with a number that differs each time: what a reader keeps of an hour is valid as long as the number stays the same.
 CREATE TABLE stale_hour (hour integer PRIMARY KEY, change bigint NOT NULL);
 CREATE TABLE summed_day (day integer PRIMARY KEY, change bigint NOT NULL);
--- The days of these hours: their records are read instead of their sums.
+-- The days of the stale hours: their records are read instead of their sums.
 CREATE VIEW stale_day AS SELECT DISTINCT hour / 24 AS day FROM stale_hour;
--- Days of which records have been pruned: their sums stay as they are.
+-- Days from which records have been pruned: their sums never change again.
 CREATE TABLE pruned_day (day integer PRIMARY KEY);
 
 -- Sums of the records of a day, or of the days of a month or year, as `Totals` names them.
@@ -234,8 +235,8 @@ CREATE TABLE rollup (
 );
 -- end of generated
 CREATE INDEX rollup_by_day ON rollup (unit, day, dimension);
--- Jobs of a period that had another record before it in the same group (re-runs, parallel tasks over midnight), and when
--- the last of these counts (ms): so that sums over several periods count them once.
+-- Jobs of a period that had an earlier record in the same group (re-runs, parallel tasks over midnight), and when the last
+-- of the earlier ones counts (ms), so that sums over several periods count each job once.
 CREATE TABLE rollup_again (
   unit      smallint NOT NULL,
   day       integer NOT NULL,
@@ -245,19 +246,19 @@ CREATE TABLE rollup_again (
   before    bigint NOT NULL
 );
 CREATE INDEX rollup_again_by_day ON rollup_again (unit, day, dimension);
--- Of groups with many records on a day, the first in each order of lists (JSON lists).
+-- For groups with many records on a day: the day's first records in each order of lists, as JSON lists.
 CREATE TABLE rollup_largest (
   day       integer NOT NULL,
   dimension smallint NOT NULL, -- as in rollup: up to 4
   key       text COLLATE "C" NOT NULL,
   sort      smallint NOT NULL, -- 0 elapsed time, 1 CPU time, 2 peak, 3 requested memory x elapsed time, 4 unused memory x elapsed time
-  amounts   text NOT NULL, -- what they are ordered by
+  amounts   text NOT NULL, -- what the records are ordered by
   ids       text NOT NULL, -- of the records
   PRIMARY KEY (dimension, key, sort, day)
 );
 CREATE INDEX rollup_largest_by_day ON rollup_largest (day);
 
--- Files of Grid Engine's accounting, and how far they have been read. One that was edited, and a copy, has a row of its own.
+-- Files of Grid Engine's accounting, and how far they have been imported. An edited file, or a copy, has its own row.
 CREATE TABLE imported_file (
   id         integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   cluster    text NOT NULL,
@@ -267,9 +268,9 @@ CREATE TABLE imported_file (
   device     bigint NOT NULL,
   inode      numeric NOT NULL,
   "offset"   bigint NOT NULL,
-  tail       text NOT NULL, -- hash of what comes before the offset
+  tail       text NOT NULL, -- hash of the last bytes before the offset
   lines      bigint NOT NULL,
-  imported_at timestamptz NOT NULL DEFAULT now(), -- last lines of it
+  imported_at timestamptz NOT NULL DEFAULT now(), -- when its last lines came
   UNIQUE (cluster, head, head_bytes, "offset", tail)
 );
 CREATE TABLE unreadable_line (
@@ -279,19 +280,19 @@ CREATE TABLE unreadable_line (
   text     text NOT NULL,
   PRIMARY KEY (file_id, "offset")
 );
--- How far other stores have been taken over: they are gone through again from the beginning once that is done.
+-- How far other stores have been taken over; 0 once that is done: then the next run begins with the first record again.
 CREATE TABLE taken_over (
   source   text PRIMARY KEY,
   after_id bigint NOT NULL
 );
 
--- What the qmemacct of each host last said of itself (src/record/node-status.ts).
+-- The last status that qmemacct on each host reported (src/record/node-status.ts).
 CREATE TABLE node (
   cluster            text COLLATE "C" NOT NULL,
   host               text COLLATE "C" NOT NULL,
   version            text NOT NULL,     -- of qmemacct
   scope              text NOT NULL,     -- job: a sampler for each job; node: one for the host
-  disabled           smallint NOT NULL, -- 1: its hooks leave at once
+  disabled           smallint NOT NULL, -- 1: its hooks are switched off
   listener           smallint,          -- 1: runs; NULL: need not run all the time
   clock_synchronised smallint,          -- 1: by a time service; NULL: not known
   waiting            bigint NOT NULL,   -- records that had not been delivered
@@ -300,11 +301,12 @@ CREATE TABLE node (
   last_job_at        bigint,            -- when a job was last measured there
   failing_sources    text NOT NULL,     -- JSON: [{source, reason}]
   heartbeat_at           bigint NOT NULL,   -- by the clock of this server
-  clock_offset_ms    bigint NOT NULL,   -- the host's clock less that
+  clock_offset_ms    bigint NOT NULL,   -- the host's clock minus this server's
   PRIMARY KEY (cluster, host)
 );
 
--- Puts accounts ([{...}, ...], the published JSON) into the inbox: with the next function all that the hooks may do. Resolves to how many came new.
+-- Puts accounts ([{...}, ...], the published JSON) into the inbox; the hooks may only call this and the next function.
+-- Returns how many accounts were new, or newer than the one there.
 CREATE FUNCTION deliver(batch jsonb) RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
   WITH given AS (
     SELECT r, r ->> 'status' <> 'running' AS ended, (r ->> 'revision')::bigint AS revision,
@@ -323,7 +325,7 @@ CREATE FUNCTION deliver(batch jsonb) RETURNS bigint LANGUAGE sql SECURITY DEFINE
   SELECT count(*) FROM put
 $$;
 
--- Puts down what a host says of itself (a row of `node` without its last two columns) at a time by its own clock.
+-- Stores a host's status (a row of `node` without its last two columns); `said_at`: the time by the host's own clock.
 CREATE FUNCTION heartbeat(status jsonb, said_at bigint) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
   INSERT INTO qmemacct.node
   SELECT r.* FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms) AS now,

@@ -1,4 +1,5 @@
--- Run as the admin who sets the database up: needs CREATEROLE, and CREATE on the database (no superuser). Roles belong to the whole server, so they may be there.
+-- Run as the admin who sets up the database: needs CREATEROLE, and CREATE on the database, but no superuser. Roles belong
+-- to the whole server, so they may exist already.
 DO $$
 DECLARE
   role text;
@@ -8,7 +9,7 @@ BEGIN
       EXECUTE format('CREATE ROLE %I NOLOGIN', role);
     END IF;
   END LOOP;
-  -- From 16 on who makes a role without being a superuser is a member that may not become it, until it says so.
+  -- From 16 on, one who creates a role without being a superuser may not SET ROLE to it until granted to do so.
   IF NOT pg_has_role(current_user, 'qmemacct_owner',
     CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END) THEN
     EXECUTE format('GRANT qmemacct_owner TO %I', current_user);
@@ -17,7 +18,7 @@ END $$;
 CREATE SCHEMA IF NOT EXISTS qmemacct AUTHORIZATION qmemacct_owner;
 SET LOCAL ROLE qmemacct_owner;
 SET LOCAL search_path = qmemacct, pg_catalog, pg_temp;
--- A function is anyone's to call unless that is taken back; those below are only called by each other.
+-- By default everyone may call a function; here only roles to which that is granted.
 ALTER DEFAULT PRIVILEGES FOR ROLE qmemacct_owner REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES FOR ROLE qmemacct_owner REVOKE USAGE ON TYPES FROM PUBLIC;
 CREATE TABLE IF NOT EXISTS schema_version (

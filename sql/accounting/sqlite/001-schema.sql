@@ -1,6 +1,6 @@
 -- Job records of all clusters, hosts and years. Times: ms since the epoch, UTC. Sizes: bytes. Durations: ms.
 -- People and their tools read the views `jobs`, `peaks`, `requests`, `metrics` and `daily`, in names, bytes and seconds.
--- What stands between "generated" lines is made from src/record/fields.ts by `npm run generate`.
+-- `npm run generate` writes the parts between "generated" and "end of generated" from src/record/fields.ts.
 
 -- generated: dictionaries
 CREATE TABLE cluster (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -23,11 +23,11 @@ CREATE TABLE notes (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE provenance (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 -- end of generated
 
--- Which store this is (one row): who follows its records knows it from another one by that.
+-- The identity of this store (one row), by which readers that follow its records tell it from another store.
 CREATE TABLE store (id TEXT NOT NULL);
 INSERT INTO store VALUES (lower(hex(randomblob(16))));
 
--- One row per key (cluster, job, task, pe task, host, run). No UNIQUE index says so, since that would cost 17 bytes a
+-- One row per key (cluster, job, task, pe task, host, run). No UNIQUE index enforces this, as it would cost 17 bytes a
 -- row: writers look up and insert in one IMMEDIATE transaction.
 -- generated: record
 CREATE TABLE record (
@@ -147,10 +147,10 @@ CREATE INDEX record_by_owner ON record (owner_id, counted_at);
 CREATE INDEX record_by_time ON record (counted_at);
 -- Running jobs by their last heartbeat: a few rows of many.
 CREATE INDEX record_running ON record (revision) WHERE status = 1;
--- What the job's owner alone says (trust 3): roll-ups do not count it.
+-- Self-reported records (trust 3), which roll-ups do not count.
 CREATE INDEX record_self_reported ON record (counted_at) WHERE trust = 3;
 
--- Memory over time, and what else is charted.
+-- The chart of a record: memory over time, and other series.
 CREATE TABLE series (
   record_id INTEGER PRIMARY KEY,
   start     INTEGER NOT NULL,
@@ -159,14 +159,14 @@ CREATE TABLE series (
 );
 
 -- UTC hours (since 1970) whose records have changed since their day was summed up, and days that have been summed up, each
--- with a number that is another one each time: what a reader keeps of an hour holds as long as its number stays.
+-- with a number that differs each time: what a reader keeps of an hour is valid as long as the number stays the same.
 CREATE TABLE stale_hour (hour INTEGER PRIMARY KEY, change INTEGER NOT NULL);
 CREATE TABLE summed_day (day INTEGER PRIMARY KEY, change INTEGER NOT NULL);
--- The days of these hours: their records are read instead of their sums.
+-- The days of the stale hours: their records are read instead of their sums.
 CREATE VIEW stale_day AS SELECT DISTINCT hour / 24 AS day FROM stale_hour;
--- Days of which records have been pruned: their sums stay as they are.
+-- Days from which records have been pruned: their sums never change again.
 CREATE TABLE pruned_day (day INTEGER PRIMARY KEY);
--- Up to this day series have been pruned (one row).
+-- The day up to which series have been pruned (one row).
 CREATE TABLE pruned_series (day INTEGER NOT NULL);
 INSERT INTO pruned_series VALUES (0);
 
@@ -213,7 +213,8 @@ CREATE TABLE rollup (
   PRIMARY KEY (unit, day, dimension, key, cluster_id)
 ) WITHOUT ROWID;
 -- end of generated
--- Of the same groups: lists of numbers as JSON; NULL: zeros, as of all years. Also: the days on which an owner ... occurs.
+-- Bins of the same groups, JSON lists of numbers; NULL: zeros, as for all years. They also tell on which days an owner,
+-- project ... occurs.
 CREATE TABLE rollup_bins (
   dimension  INTEGER NOT NULL,
   key        INTEGER NOT NULL,
@@ -225,8 +226,8 @@ CREATE TABLE rollup_bins (
   coverage   TEXT, -- ended records by why they have no samples
   PRIMARY KEY (dimension, key, unit, day, cluster_id)
 ) WITHOUT ROWID;
--- Jobs of a period that had another record before it in the same group (re-runs, parallel tasks over midnight), and when
--- the last of these counts (ms): so that sums over several periods count them once.
+-- Jobs of a period that had an earlier record in the same group (re-runs, parallel tasks over midnight), and when the last
+-- of the earlier ones counts (ms), so that sums over several periods count each job once.
 CREATE TABLE rollup_again (
   unit       INTEGER NOT NULL,
   day        INTEGER NOT NULL,
@@ -236,18 +237,18 @@ CREATE TABLE rollup_again (
   before     INTEGER NOT NULL
 );
 CREATE INDEX rollup_again_by_day ON rollup_again (unit, day, dimension, key);
--- Of groups with many records on a day, the first in each order of lists (JSON lists).
+-- For groups with many records on a day: the day's first records in each order of lists, as JSON lists.
 CREATE TABLE rollup_largest (
   day       INTEGER NOT NULL,
   dimension INTEGER NOT NULL, -- as in rollup: up to 4
   key       INTEGER NOT NULL,
   sort      INTEGER NOT NULL, -- 0 elapsed time, 1 CPU time, 2 peak, 3 requested memory x elapsed time, 4 unused memory x elapsed time
-  amounts   TEXT NOT NULL, -- what they are ordered by
+  amounts   TEXT NOT NULL, -- what the records are ordered by
   ids       TEXT NOT NULL, -- of the records
   PRIMARY KEY (day, dimension, key, sort)
 ) WITHOUT ROWID;
 
--- Accounting files, and how far they have been imported. One that was edited, and a copy, has a row of its own.
+-- Files of Grid Engine's accounting, and how far they have been imported. An edited file, or a copy, has its own row.
 CREATE TABLE imported_file (
   id         INTEGER PRIMARY KEY,
   cluster_id INTEGER NOT NULL,
@@ -257,9 +258,9 @@ CREATE TABLE imported_file (
   device     INTEGER NOT NULL,
   inode      INTEGER NOT NULL,
   offset     INTEGER NOT NULL,
-  tail       TEXT NOT NULL, -- hash of what comes before the offset
+  tail       TEXT NOT NULL, -- hash of the last bytes before the offset
   lines      INTEGER NOT NULL,
-  imported_at INTEGER NOT NULL, -- last lines of it
+  imported_at INTEGER NOT NULL, -- when its last lines came
   UNIQUE (cluster_id, head, head_bytes, offset, tail)
 );
 -- Lines that could not be read, as they are (Latin-1).
@@ -271,13 +272,13 @@ CREATE TABLE unreadable_line (
   PRIMARY KEY (file_id, offset)
 ) WITHOUT ROWID;
 
--- What the qmemacct of each host last said of itself (src/record/node-status.ts).
+-- The last status that qmemacct on each host reported (src/record/node-status.ts).
 CREATE TABLE node (
   cluster            TEXT NOT NULL,
   host               TEXT NOT NULL,
   version            TEXT NOT NULL,    -- of qmemacct
   scope              TEXT NOT NULL,    -- job: a sampler for each job; node: one for the host
-  disabled           INTEGER NOT NULL, -- 1: its hooks leave at once
+  disabled           INTEGER NOT NULL, -- 1: its hooks are switched off
   listener           INTEGER,          -- 1: runs; NULL: need not run all the time
   clock_synchronised INTEGER,          -- 1: by a time service; NULL: not known
   waiting            INTEGER NOT NULL, -- records that had not been delivered
