@@ -63,7 +63,7 @@ export interface PlainCell {
   readonly read: (cells: readonly Cell[], at: number, words: WordCodec) => TableValue;
 }
 
-/** For lists in a store, which have no longest length. */
+/** No upper bound, for lists in a store. */
 export const NO_END = Number.MAX_SAFE_INTEGER;
 
 /** The value of a store's JSON text. Throws RangeError if it does not have that shape. */
@@ -147,7 +147,7 @@ function timeOf(): (cell: number) => string {
 
 const same = <T>(value: T): T => value;
 
-/** A copy of plain data that is faster to copy again (`{ ...x }`), and into smaller objects, than a grown object. */
+/** A copy of plain data: V8 copies it (`{ ...x }`) faster, into smaller objects, than one that grew by members. */
 export const compact = <T extends object>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 const MOST_KNOWN = 10_000;

@@ -27,7 +27,7 @@ export function isHostPattern(host: string): boolean {
 
 type Test = (record: JobRecord, name: string | null) => boolean;
 
-/** A pattern of ours (`*`, `?`) as a test. */
+/** A filter's pattern (`*`, `?`) as a test. */
 export const patternTest =
   (pattern: string) =>
   (name: string): boolean =>

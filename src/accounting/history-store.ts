@@ -64,7 +64,7 @@ export interface ImportOutcome {
   readonly conflict: boolean;
 }
 
-/** How long work is stopped, and where its progress is reported. */
+/** The signal that stops long work, and where its progress is reported. */
 export interface LongWork {
   readonly signal?: AbortSignal;
   readonly onProgress?: (done: number, of: number) => void;

@@ -28,7 +28,7 @@ export interface JobLine {
   readonly latest: JobRecord;
   /** The record nearest to its limit; without limits the one with the largest peak, without peaks the latest. */
   readonly fullest: JobRecord;
-  /** The ways in which records ended, most frequent first: the latest of each, and how many. A running one is alone. */
+  /** The ways in which records ended, most frequent first: the latest record and how many; running ones singly. */
   readonly ends: readonly { readonly record: JobRecord; readonly count: number }[];
   readonly owner: Agreed;
   readonly host: Agreed;

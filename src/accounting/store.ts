@@ -121,7 +121,7 @@ export interface JobAttempt extends StoredRecord {
 export interface RunningQuery {
   /** Left out: every cluster in the store. */
   readonly cluster?: string;
-  /** Only jobs with a heartbeat then or later (ms since the epoch): a job whose node died is never marked as ended. */
+  /** Only jobs with a heartbeat then or later (ms since the epoch): a job whose node died still says that it runs. */
   readonly since: number;
 }
 
@@ -172,7 +172,10 @@ export interface RecordFilter {
 export type RecordSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';
 
 export interface RecordsQuery extends RecordFilter {
-  /** Largest first, 'time' (default) newest first; 'peak': else Grid Engine's; 'unused': request less peak, x wallclock. */
+  /**
+   * 'time' (default): newest first; else largest first. 'peak': Grid Engine's figure where none was measured; 'unused':
+   * (request - peak) x elapsed time.
+   */
   readonly sort?: RecordSort;
   /** At most this many records (default 50); the totals cover all. */
   readonly limit?: number;

@@ -19,7 +19,7 @@ export interface Upkeep {
   /** Sums up one of the days or, once that is done, removes some of their records; those sums never change again. */
   removeRecords(before: number): Promise<number | null>;
   removeSeries(before: number): Promise<number | null>;
-  /** Sums of days, and of months and years that lose days so: the next roll-up makes these from the days left. */
+  /** Removes sums of days, and of months and years that lose days: the next roll-up makes these from the days left. */
   removeSums(before: number): Promise<number | null>;
   /** Gives the space of removed rows back to the file system; resolves to the bytes given back. */
   giveSpaceBack(gone: Omit<Pruned, 'freed' | 'complete'>, interrupted: () => boolean): Promise<number>;

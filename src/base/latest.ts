@@ -1,4 +1,4 @@
-/** Keeps the most recently used values, up to `most` in all: values, or the sum of their `sizeOf`. */
+/** Keeps the most recently used values, as long as their sizes (`sizeOf`, else 1 each) add up to `most` or less. */
 export class Latest<Key, Value> {
   private readonly kept = new Map<Key, Value>();
   private size = 0;

@@ -45,7 +45,7 @@ export function makeOwnedDirectory(path: string, mode: number, { uid, gid }: Own
     );
   mkdirSync(path, { recursive: true, mode: 0o755 });
   withOpened(path, constants.O_DIRECTORY, (descriptor) => {
-    // After chown, which clears the set-user and set-group bits.
+    // chown first: it clears the set-user and set-group bits.
     fchownSync(descriptor, uid, gid);
     fchmodSync(descriptor, mode);
   });

@@ -23,7 +23,7 @@ function writers(path: string, { uid, gid, mode }: Stats, trusted: ReadonlySet<n
   return null;
 }
 
-/** Whether others may add entries to a directory but not replace those of others. */
+/** Whether it is a directory in which everyone may add entries, but replace only their own. */
 const isSticky = (found: Stats): boolean => found.isDirectory() && (found.mode & STICKY) !== 0;
 
 /** The result of lstat; null: nothing is there; a text: why lstat failed. */

@@ -1,7 +1,7 @@
 import { wholeCharacters } from '../gridengine/bytes-to-text';
 import { RECORD_LIMITS } from './fields';
 
-/** A text, cut between two characters if it is longer than a record may hold. */
+/** A text, cut at a character boundary if it is longer than a record may hold. */
 export function clipText<T extends string | null>(text: T): T {
   const most = RECORD_LIMITS.stringBytes;
   if (text === null || text.length * 3 <= most || Buffer.byteLength(text) <= most) return text;

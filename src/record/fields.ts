@@ -94,7 +94,7 @@ export type Storage =
 export interface Members {
   readonly as: 'members';
   readonly of: Readonly<Record<string, Leaf<unknown>>>;
-  /** Of the columns' names; left out: the field's name. */
+  /** Prefix of the columns' names; left out: the field's name. */
   readonly prefix?: string;
   /** Members that are read for lists of records; the others are null there. Left out: all. */
   readonly brief?: readonly string[];
@@ -103,7 +103,7 @@ export interface Members {
 /** One value, and how a store keeps it. */
 export interface Leaf<T> extends Shape<T> {
   readonly storage: Storage;
-  /** Only members of a field have it. */
+  /** Set only for members of a field. */
   readonly help?: string;
 }
 

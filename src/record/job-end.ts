@@ -32,7 +32,7 @@ const LIMIT_ENFORCED = 37;
 /** Open Cluster Scheduler's `deleted_by` (`USER@HOST`) begins like this if execd itself killed the job for a limit. */
 const BY_EXECD = 'execd@';
 
-/** Grid Engine's words if execd killed the run for a limit: "failed 37", "deleted by execd@HOST"; null: it did not. */
+/** How Grid Engine says that execd killed the run for a limit: "failed 37", "deleted by execd@HOST"; null: not said. */
 export function enforcedLimit({ failed, grid_engine: account }: JobRecord): string | null {
   if (failed === LIMIT_ENFORCED) return `failed ${LIMIT_ENFORCED}`;
   const by = account?.deleted_by ?? '';

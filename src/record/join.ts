@@ -12,7 +12,7 @@ const LATEST_START_MS = 600_000;
 /** The last moment (ms) before a line's end. If that is cut to a second, a short job may start late in that second. */
 const beforeEnd = (endMs: number): number => (endMs % 1000 === 0 ? endMs + CUT_OFF_MS : endMs - 1);
 
-/** Between which times (ms) our records may have a line's run start: before its end, as runs don't overlap. */
+/** The times (ms) between which a line's run may start by our records: before its end, since runs don't overlap. */
 export function startsOfLine(startMs: number, endMs: number | null): { readonly from: number; readonly to: number } {
   const last = Math.min(endMs === null ? startMs : beforeEnd(endMs), startMs + LATEST_START_MS);
   return { from: startMs - SAME_START_MS, to: Math.max(startMs + SAME_START_MS, last) };

@@ -20,7 +20,7 @@ type Slot = FieldName | `requests.${string}` | `metrics.${string}`;
 /** A record made from several: `provenance` says where a slot came from, unless it is the record's own stamp. */
 export interface StoredRecord {
   readonly record: JobRecord;
-  /** Part of the record's own stamp, with its trust and revision; the status may come from another account. */
+  /** Whether the job had ended by the record's own stamp (trust, revision); its status may be from another account. */
   readonly ended: boolean;
   readonly provenance: Readonly<Partial<Record<Slot, Stamp>>>;
 }

@@ -42,7 +42,7 @@ export const recordShape = object(
   },
 );
 
-/** A record out of untrusted JSON, every field checked and in its normal form; unknown fields are dropped. Never throws. */
+/** A record from untrusted JSON, with every field checked and normalised; unknown fields are dropped. Never throws. */
 export function parseRecord(value: unknown): Result<JobRecord> {
   return check(recordShape, value, 'the record');
 }

@@ -42,7 +42,7 @@ export class RequestRules {
     return this.perHost.has(complex) ? 'host' : this.perJob.has(complex) ? 'job' : 'slot';
   }
 
-  /** Complexes, of which a queue's jobs are judged by the first that they request; `queue` null: not known. */
+  /** The complexes for a queue, whose jobs are judged by the first that they request; `queue` null: not known. */
   order(queue: string | null): readonly string[] {
     return this.orderIn(queue).complexes;
   }

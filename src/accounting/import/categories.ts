@@ -40,7 +40,7 @@ export class Categories {
   }
 
   asked(line: PlacedLine, category: Category | null): Asked {
-    // A task's line has none, whatever its slots.
+    // A slave task's line has no requests, whatever its slots.
     const key = line.peTaskId === null ? line.slots : -1;
     const known = category?.bySlots.get(key);
     if (known !== undefined) return known;

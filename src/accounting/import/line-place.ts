@@ -65,7 +65,7 @@ export function linePlacer(begin: LinePlace): LinePlacer {
     }
     last = null;
   };
-  /** When a line without an end was written: with the one before it, but not before its job was submitted. */
+  /** When a line without an end was written (ms): with the line of `after`, but not before its job was submitted. */
   const writtenMs = ({ submissionTimeMs }: AccountingRecord): number | null =>
     Math.max(Number.parseInt(after, 10) * 1000 || (nextEndMs ?? 0), submissionTimeMs ?? 0) || null;
   return {

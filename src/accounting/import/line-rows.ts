@@ -93,7 +93,7 @@ export const USUAL_VALUES = {
 /** Provenance of a record of ours that a line of a good end has joined: the fields that come from the line. */
 const JOINED = JSON.stringify([{ trust: 'accounting', ended: true, slots: ['failed', 'grid_engine'] }]);
 
-/** What changes in our record when a line of a good end joins it: the same values in all, then `LineRows.joined`. */
+/** What changes in our record when a line of a good end joins it: the same in all, then cells of `LineRows.joined`. */
 export const JOINED_SAME = 'failed = 0, ge_lines = 1';
 export const JOINED_COLUMNS = [...ACCOUNT_COLUMNS, 'provenance_id', 'provenance_revisions'] as const;
 

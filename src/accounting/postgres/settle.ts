@@ -7,7 +7,7 @@ import { NUMBERS } from './numbers';
 
 /** Accounts of one transaction. */
 const BATCH = 500;
-/** An account of a running job is settled after a day of silence: its node has died, or the job's end came earlier. */
+/** A running job's account is settled after a day of silence: its node has died, or its last account came before. */
 const SILENT = "interval '1 day'";
 const DUE = `(i.ended OR i.received_at < now() - ${SILENT}) AND i.error IS NULL`;
 

@@ -166,7 +166,7 @@ export class Snapshot {
     return { waiting, held: await loadJobs(this.db, jobList(waiting), this.source.records) };
   }
 
-  /** The jobs with waiting accounts that may matter to a filter, whatever its `since`: no account waits for long. */
+  /** The jobs with waiting accounts that may matter to a filter, whatever its `since`: old ones do not wait long. */
   unsettled({ until, owner }: Pick<RecordFilter, 'until' | 'owner'>): Promise<Unsettled> {
     // Rounded up, so that all queries up to now share one answer.
     const hour = Math.ceil(until / HOUR_MS) * HOUR_MS;

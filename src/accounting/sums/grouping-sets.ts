@@ -29,7 +29,7 @@ const BINNED = GROUPING_SETS.map((set) => set.length < 2 || set.at(-1) !== 'job_
 /** Whether bins are kept of a set: no query filters by the last of several dimensions if that is the job name. */
 export const hasBins = (set: number): boolean => BINNED[set] ?? false;
 
-/** Most bytes of a name, and of any other key: three keys of this size fit into a row of PostgreSQL's indexes. */
+/** Most bytes of a name, and of any other key: a name and two keys fit into one row of PostgreSQL's indexes. */
 const MOST_OF_NAME = 1400;
 const MOST = 450;
 const DIGEST = 16;

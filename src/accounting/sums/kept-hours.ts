@@ -12,7 +12,7 @@ const MOST_DAYS = 2;
 const MOST_ROWS = 20_000;
 /** Most records kept of any other hour: all hours together take 60 MB. */
 const MOST_ROWS_EACH = 2_000;
-/** To make an hour's sums takes as long as several queries that add up its records: a report has four such queries. */
+/** Making an hour's sums takes as long as several queries that add up its records: a report has four such queries. */
 const ROWS_TIMES = 8;
 
 /** Numbers that differ after each change. */

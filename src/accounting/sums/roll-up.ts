@@ -152,8 +152,8 @@ export class PeriodSums {
 }
 
 /**
- * Months, then years, that have ended by the last day summed up and are not summed up themselves. A year comes first in
- * the answer only if all its months are there.
+ * Months, then years, that have ended by the last day summed up and are not summed up themselves: when a year comes
+ * first, all its months are summed up.
  */
 export function missingPeriods(summed: readonly Period[]): readonly LargerPeriod[] {
   const days = summed.flatMap(({ unit, day }) => (unit === 'day' ? day : []));

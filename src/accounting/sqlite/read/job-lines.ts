@@ -13,7 +13,7 @@ import { cellsOf, pageQuery, selected } from './queries';
 import { conditionOf, type Condition } from './record-filter';
 import { daysOfKey } from './spans';
 
-/** The newest records, and what their jobs waited for. All queries here: @since, @until, @jobs, the condition's. */
+/** The newest records, and what waits need. Parameters of all queries here: @since, @until, @jobs, the condition's. */
 export const newestQuery = (condition: Condition): string =>
   `SELECT r.cluster_id, r.job_id, r.submitted_at, r.task_id, r.started_at, r.queue_id, r.limit_bytes, r.pe_task_id IS NULL
   ${selected(condition)} ORDER BY r.counted_at DESC, r.id DESC`;

@@ -10,7 +10,7 @@ import { cellsOf, idsQuery, pageQuery } from './queries';
 import { conditionOf } from './record-filter';
 import { daysOfKey } from './spans';
 
-/** Small enough that most of a page is garbage before the garbage collector would move it to the old generation. */
+/** Small enough that most of a page is garbage by the time the garbage collector runs. */
 const PAGE = 500;
 
 /** All ids at once (8 bytes each): a reader with an open statement would keep writers waiting. */
