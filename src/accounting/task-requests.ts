@@ -1,5 +1,5 @@
 import { bytesForSlots } from '../gridengine/memory-request';
-import { isLineOnly } from '../record/join';
+import { isLineOnly } from '../record/coverage';
 import type { Candidate } from '../record/match';
 import { withRequests, type Stamp, type StoredRecord } from '../record/merge';
 import { mastersOfTasks } from './attempts';

@@ -29,9 +29,9 @@ const BY_NOTE: readonly (readonly [RegExp, CoverageReason])[] = [
   [/^Not sampled: the sampler did not start or died/, 'sampler-lost'],
 ];
 
-/** Whether only the job's line in Grid Engine's accounting is known. */
-export function isLineAlone({ run_id: run }: Pick<JobRecord, 'run_id'>): boolean {
-  return run.startsWith(LINE_RUN);
+/** Whether only Grid Engine's accounting knows the record: its run id is made from the line, not by our hooks. */
+export function isLineOnly({ run_id }: Pick<JobRecord, 'run_id'>): boolean {
+  return run_id.startsWith(LINE_RUN);
 }
 
 /** Whether a sampler of ours saw the job. */
@@ -52,6 +52,6 @@ export function coverageReason(record: JobRecord): CoverageReason {
   const noted = BY_NOTE.find(([pattern]) => said(pattern));
   if (noted !== undefined) return noted[1];
   if (neverStarted(record)) return 'never-started';
-  if (isLineAlone(record)) return 'no-hooks';
+  if (isLineOnly(record)) return 'no-hooks';
   return record.trust === 'self-reported' ? 'unprivileged' : 'other';
 }

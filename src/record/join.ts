@@ -1,6 +1,6 @@
 import { failedCode } from '../gridengine/failed-code';
 import type { JobRecord } from './record';
-import { LINE_RUN } from './coverage';
+import { isLineOnly } from './coverage';
 import { JOB_SPAN_MS } from './facts';
 import { CUT_OFF_MS } from './record-end';
 
@@ -16,11 +16,6 @@ const beforeEnd = (endMs: number): number => (endMs % 1000 === 0 ? endMs + CUT_O
 export function startsOfLine(startMs: number, endMs: number | null): { readonly from: number; readonly to: number } {
   const last = Math.min(endMs === null ? startMs : beforeEnd(endMs), startMs + LATEST_START_MS);
   return { from: startMs - SAME_START_MS, to: Math.max(startMs + SAME_START_MS, last) };
-}
-
-/** Whether only Grid Engine's accounting knows the record: its run id is made from the line, not by our hooks. */
-export function isLineOnly({ run_id }: Pick<JobRecord, 'run_id'>): boolean {
-  return run_id.startsWith(LINE_RUN);
 }
 
 /** Whether two names are of one host; domains are compared only if both names have one. */

@@ -1,6 +1,7 @@
 import { H_VMEM } from '../gridengine/memory-complex';
 import { limitForSlots } from '../gridengine/memory-request';
-import { isLineOnly, metAnotherLine, startsApart } from './join';
+import { isLineOnly } from './coverage';
+import { metAnotherLine, startsApart } from './join';
 import { asStored, mergeRecords, type StoredRecord } from './merge';
 import type { JobRecord, MemoryRequest } from './record';
 

@@ -1,5 +1,5 @@
 import type { NumberedRecord, RecordFeed } from '../../accounting/record-feed';
-import { isLineOnly } from '../../record/join';
+import { isLineOnly } from '../../record/coverage';
 import type { JobRecord } from '../../record/record';
 import { endOf } from '../../record/record-end';
 import { Delivery, type Push } from './delivery';

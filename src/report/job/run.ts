@@ -1,4 +1,4 @@
-import { isLineAlone } from '../../record/coverage';
+import { isLineOnly } from '../../record/coverage';
 import type { JobRecord } from '../../record/record';
 import { renderConsumption, renderRequests } from './usage';
 import { describeEnding, endingLabel, endingSignal, endUnknown, succeeded, signalName } from './ending';
@@ -53,7 +53,7 @@ export function warningWords(record: JobRecord, screen: Screen): string | null {
     case 'lost':
       return 'Its end was not sampled: the job may have used more than the samples show.';
     case 'unsampled':
-      return `${isLineAlone(record) ? 'T' : 'It was not sampled: t'}he figures are Grid Engine's own. ${screen.safe(record.notes.join(' '))}`;
+      return `${isLineOnly(record) ? 'T' : 'It was not sampled: t'}he figures are Grid Engine's own. ${screen.safe(record.notes.join(' '))}`;
   }
 }
 

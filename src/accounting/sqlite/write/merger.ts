@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { JobRecord, MemorySeries } from '../../../record/record';
 import type { Cell } from '../../columns';
 import { countedAt } from '../../../record/facts';
-import { isLineOnly } from '../../../record/join';
+import { isLineOnly } from '../../../record/coverage';
 import { mergeAmong } from '../../../record/match';
 import type { StoredRecord } from '../../../record/merge';
 import type { MergeOutcome } from '../../store';
