@@ -14,11 +14,11 @@ import { countedOf, SUM_OVER_HOSTS, type Counted } from './counted';
 import { endingLabel } from './ending';
 import { wholeOf, type JobWhole, type RunRecords } from './job-whole';
 
-/** One task: as a record of which its peak and its share of the limit are those of its fullest host, and what decides. */
+/** One task: its records put together (`whole`), and as one record with peak and limit of its fullest host. */
 export interface Task {
   readonly record: JobRecord;
   readonly whole: JobWhole;
-  /** Where nobody measured its peak. */
+  /** Grid Engine's figure where no peak was measured, else null. */
   readonly counted: Counted | null;
 }
 
@@ -71,7 +71,7 @@ export function median(sorted: ArrayLike<number>): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
-/** The known values of a measure, and the last task with the largest. */
+/** The known values of a measure, and the task with the largest (the last of several). */
 class Spread {
   private readonly values: number[] = [];
   private most = -Infinity;
@@ -86,7 +86,7 @@ class Spread {
     if (value >= this.most) [this.most, this.task] = [value, task.record.task_id];
   }
 
-  /** As a table has it; none where no value is known. */
+  /** The table row; null where no value is known. */
   row(): readonly string[] | null {
     const { name, format } = this.measure;
     const sorted = Float64Array.from(this.values).sort();
@@ -109,23 +109,25 @@ interface Ending {
   readonly tasks: number[];
 }
 
-/** More tasks that ended in one way are not named. */
+/** Of each ending at most this many tasks are named; if there are more, none is. */
 export const MOST_NAMED = 4;
 
 interface ArrayView {
   readonly full: boolean;
   readonly words: Words;
   readonly dialect: Dialect | undefined;
-  /** Where tasks are to be counted by their classes. */
+  /** Counts the tasks by their classes; null: not wanted. */
   readonly counts: ClassCounts | null;
-  /** Of more bad ends the cause is not looked for; left out: of all it is. */
+  /** At most this many bad ends are explained; left out: all. */
   readonly mostExplained?: number;
 }
 
 /** What the screen of an array is made from: its tasks added up, one after the other. */
 export class ArrayFacts {
   tasks = 0;
-  /** The task nearest to its limit, or that needs most; the first, where nothing is known of any. */
+  /**
+   * The task nearest to its limit, without limits the one that needs most; the first one where no figures are known.
+   */
   worst: Task | null = null;
   private weight = -Infinity;
   readonly hosts = new Set<string>();
@@ -135,7 +137,7 @@ export class ArrayFacts {
   readonly spreads: readonly Spread[];
   private readonly ends = new Map<string, Ending>();
   readonly bad: BadTask[] = [];
-  /** Tasks that ran into their limit, and the most that one of the others needed; null: of none is it known. */
+  /** Number of tasks that ran into their limit, and the largest need among the others; null: none is known. */
   stopped = 0;
   mostOfOthers: Measured | null = null;
   readonly needs = new ArrayNeeds();
@@ -174,13 +176,13 @@ export class ArrayFacts {
     this.submitCommand ??= record.grid_engine?.submit_command ?? null;
   }
 
-  /** Whether it is known of any task what memory it needed. */
+  /** Whether the memory of any task is known. */
   get knowsWorst(): boolean {
     return this.weight >= 0;
   }
 
   private addTimes({ started_at: started, ended_at: ended }: JobRecord): void {
-    // ISO times in UTC are in the order of their text.
+    // ISO times in UTC sort as text.
     if (started !== null && (this.firstStart === null || started < this.firstStart)) this.firstStart = started;
     if (this.lastEnd !== null && (ended === null || ended > this.lastEnd)) this.lastEnd = ended;
   }

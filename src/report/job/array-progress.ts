@@ -11,7 +11,7 @@ export interface ArrayProgress {
   readonly job_id: number;
   readonly ended: number;
   readonly running: number;
-  /** null: not known, or none as the job has ended. */
+  /** null: unknown, also when the job has ended and Grid Engine no longer lists it. */
   readonly to_come: number | null;
 }
 
@@ -21,8 +21,8 @@ export const isArray = (runs: readonly JobRun[]): boolean => runs.some(({ record
 type TaskState = Pick<JobRecord, 'status' | 'revision'>;
 
 /**
- * Of one array job with these latest runs, by task; `listed`: what Grid Engine says of it, null: unknown. A task's record
- * and its place in Grid Engine's lists were taken at different times: the newer one counts.
+ * Counts the tasks of one array job by the records of their latest runs (`tasks`) and by Grid Engine's lists (`listed`;
+ * null: unknown). The two were taken at different times: for each task the newer one counts.
  */
 export function progressOf(
   { cluster, job_id }: Pick<JobRecord, 'cluster' | 'job_id'>,
@@ -44,7 +44,7 @@ export function progressOf(
   return { cluster, job_id, ...counts };
 }
 
-/** How far each array job among `runs` is, by jobKey; `listedOf`: what Grid Engine says of its tasks, null: unknown. */
+/** Progress of each array job among `runs`, by jobKey; `listedOf`: its tasks in Grid Engine's lists, null: unknown. */
 export function arraysAmong(
   runs: readonly JobRun[],
   listedOf: (runs: readonly JobRun[]) => ListedTasks | null,
@@ -60,7 +60,7 @@ export function arraysAmong(
   );
 }
 
-/** "12 of 100 tasks have ended, 3 run, 85 to come"; nothing where that is not known. */
+/** "12 of 100 tasks have ended, 3 run, 85 to come"; no lines where these numbers are unknown. */
 export function renderProgress(progress: ArrayProgress | undefined, { style }: Screen): string[] {
   const { ended = 0, running = 0, to_come = null } = progress ?? {};
   if (to_come === null) return [];

@@ -54,7 +54,7 @@ export const ARRAY_FIELDS: readonly FieldName[] = [
   ...(['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_footprint'] as const),
 ];
 
-/** Those of them that are needed of every task, where the others are read of the tasks that are shown by themselves. */
+/** The fields read for every task; the others of ARRAY_FIELDS are read only for tasks that are shown individually. */
 export const TASK_FIELDS: readonly FieldName[] = [
   ...(['task_id', 'host', 'owner', 'job_name', 'pe', 'slots', 'host_slots', 'granted_hosts'] as const),
   ...(['status', 'exit_status', 'signal', 'failed', 'submitted_at', 'started_at', 'ended_at', 'revision'] as const),
@@ -62,10 +62,10 @@ export const TASK_FIELDS: readonly FieldName[] = [
   ...(['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_footprint'] as const),
 ];
 
-/** So many tasks are listed with --full; --tasks lists all. */
+/** With --full, tasks are listed if there are at most this many; --tasks lists all. */
 const LISTED_UNASKED = 24;
 
-/** Kinds of bad ends that are explained. */
+/** At most this many kinds of bad ends are explained. */
 const KINDS = 3;
 
 const TASK_COLUMNS = ['task', 'host', 'started', 'ran', 'peak', 'memory', 'cpu', 'ending'] as const;
@@ -107,7 +107,7 @@ function span({ firstStart, lastEnd }: ArrayFacts, screen: Screen): string {
   return first === null ? '' : formatSpan(first, parseTime(lastEnd), screen);
 }
 
-/** How many tasks ran into the limit, and what the others needed: a larger request may be needed for a few only. */
+/** How many tasks ran into the limit, and what the others needed: perhaps only a few need a larger request. */
 function renderStopped({ tasks, stopped, mostOfOthers }: ArrayFacts, screen: Screen): string[] {
   if (stopped === 0 || stopped === tasks) return [];
   const about = mostOfOthers !== null && mostOfOthers.need?.bytes !== mostOfOthers.bytes ? '~' : '';
@@ -119,13 +119,13 @@ function renderStopped({ tasks, stopped, mostOfOthers }: ArrayFacts, screen: Scr
   return wrap(words, screen.width - 4).map((line) => screen.style.faint(`    ${line}`));
 }
 
-/** What would have held for nearly all of many tasks: the others can be asked for apart. */
+/** The request that would have been enough for 99 % of many tasks: the rest can be submitted with a larger one. */
 function renderMost(needs: ArrayNeeds, screen: Screen): string[] {
   const most = needs.most();
   return most === null ? [] : [screen.style.faint(`    ${most} would have been enough for 99 % of the tasks.`)];
 }
 
-/** The bad ends beside the worst task's: of each kind how many, and one of them. */
+/** Bad ends of other kinds than the worst task's: for each kind one example, and how many are like it. */
 function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Screen): string[] {
   const shown = bad.find(({ task }) => task === worst.task_id)?.why.causes.join();
   const kinds = [...groupBy(bad, ({ why }) => why.causes.join())].filter(([causes]) => causes !== shown);
@@ -142,23 +142,23 @@ function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Scre
 
 /** The tasks of an array. */
 interface ArrayTasks {
-  /** The latest run of each, in their order. */
+  /** The latest run of each task, in the order of the tasks. */
   readonly tasks: Iterable<RunRecords>;
-  /** Earlier runs of tasks. */
+  /** How many earlier runs its tasks had. */
   readonly reruns: number;
-  /** The prediction from past runs of its kind. */
+  /** The prediction from past runs of the same kind. */
   readonly prediction: Prediction | null;
-  /** Of the tasks, or what counts those. */
+  /** Classes found among the tasks, or the counter that finds them while the tasks are read. */
   readonly classes: readonly ClassCount[] | ClassCounts;
 }
 
-/** The same added up, with the tasks that are shown by themselves. */
+/** An array's tasks added up, with those that are shown individually. */
 interface AddedArray extends Omit<ArrayTasks, 'tasks' | 'classes'> {
   readonly classes: readonly ClassCount[];
   readonly facts: ArrayFacts;
   /** The task nearest to its limit. */
   readonly worst: RunRecords;
-  /** Those that are listed; null: none are. */
+  /** The tasks to list; null: no list. */
   readonly listed: readonly RunRecords[] | null;
 }
 
@@ -179,7 +179,10 @@ export function addArray(
   return { reruns, prediction, classes: counts?.found() ?? known, facts, worst: facts.worst.whole.records, listed };
 }
 
-/** The tasks of an array by all of its runs. `judges`: what they are judged by; left out: they are. */
+/**
+ * The tasks of an array from all of its runs. `judges`: rules to classify them by; undefined: they are classified
+ * already.
+ */
 function arrayOf(runs: readonly JobRun[], judges: Judges | undefined): ArrayTasks {
   const latest = [...groupBy(runs, ({ record }) => record.task_id).values()]
     .map(latestRuns)
@@ -197,7 +200,10 @@ function arrayOf(runs: readonly JobRun[], judges: Judges | undefined): ArrayTask
   };
 }
 
-/** An array job: the task nearest to its limit and what would fit them all, the spread over tasks, the tasks. */
+/**
+ * The screen of an array job: the task nearest to its limit, a request that fits all tasks, the spread over tasks, the
+ * list of tasks.
+ */
 export function renderArray(
   runs: readonly JobRun[],
   options: JobViewOptions,
@@ -216,7 +222,7 @@ function spreadText({ spreads }: ArrayFacts, names: readonly string[]): string {
   return most === undefined ? 'unknown' : `median ${middle ?? ''}, most ${most} (task ${task ?? ''})${sum}`;
 }
 
-/** Six lines, as of one job. */
+/** Six lines, like those of a single job. */
 function renderBriefArray({ facts, worst, prediction }: AddedArray, screen: Screen): string[] {
   const [record] = worst;
   const { decisive } = facts.needs;
@@ -238,7 +244,7 @@ function renderBriefArray({ facts, worst, prediction }: AddedArray, screen: Scre
   ];
 }
 
-/** ", ~106 MiB of 2 GiB by Grid Engine (maxvmem)"; '' of a task that was measured. */
+/** ", ~106 MiB of 2 GiB by Grid Engine (maxvmem)"; '' for a task whose peak was measured. */
 function countedOfLimit({ counted, record, whole }: Task): string {
   if (counted === null) return '';
   const limit = limitOf(counted.isSum ? whole.total : record);
@@ -253,7 +259,7 @@ function renderListed(listed: readonly RunRecords[], room: number, screen: Scree
   return [...renderRunTable(TASK_COLUMNS, rows, room, screen), ...sums.map(screen.style.faint)];
 }
 
-/** The same screen of what is added up. */
+/** The screen of an array whose tasks are already added up. */
 export function renderAdded(added: AddedArray, { detail }: JobViewOptions, screen: Screen): string[] {
   if (detail === 'brief') return renderBriefArray(added, screen);
   const { facts, worst: worstRecords, listed, reruns, prediction, classes } = added;

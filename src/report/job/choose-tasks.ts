@@ -4,20 +4,21 @@ import { fullnessOfRun } from '../advice/fit';
 
 /** Which tasks of an array job are wanted. */
 export interface TaskChoice {
-  /** Those closest to their limit, so many. */
+  /** At most this many tasks, those closest to their limit. */
   readonly worst?: number | undefined;
-  /** Those that ended badly. */
+  /** Only tasks that ended badly. */
   readonly failed?: boolean | undefined;
-  /** No more than these. */
+  /** At most this many tasks. */
   readonly limit?: number | undefined;
 }
 
-/** Some more than are wanted are kept, so that they need not be sorted after each. */
+/** So many more tasks than wanted are kept before the list is sorted and cut. */
 const SPARE = 1000;
 
 /**
- * The chosen ones of tasks that come one after the other, each the records of its latest run: with `worst` the fullest
- * first, none of which nothing is known, else in their order. Those that can't be chosen are not kept.
+ * Chooses among tasks that arrive one by one, each as the records of its latest run. With `worst` the fullest come
+ * first, and tasks without figures are left out; else tasks stay in their order. Only tasks that can still be chosen
+ * are kept.
  */
 export class ChosenTasks<Task extends readonly JobRecord[]> {
   readonly #choice: TaskChoice;
@@ -47,7 +48,7 @@ export class ChosenTasks<Task extends readonly JobRecord[]> {
     return this.#kept.map(({ task }) => task);
   }
 
-  /** The same tasks, each added when it is read. */
+  /** Passes `tasks` on, and adds each when it is read. */
   *adding(tasks: Iterable<Task>): Iterable<Task> {
     for (const task of tasks) {
       this.add(task);
@@ -60,7 +61,7 @@ export class ChosenTasks<Task extends readonly JobRecord[]> {
   }
 }
 
-/** The chosen ones of these. */
+/** The tasks that `choice` selects. */
 export function chooseTasks<Task extends readonly JobRecord[]>(
   tasks: readonly Task[],
   choice: TaskChoice,

@@ -2,10 +2,10 @@ import { countedByExecd, countedTogether } from '../../record/cause';
 import { formatCounted } from '../format/bracket';
 import type { JobWhole } from './job-whole';
 
-/** Grid Engine's own figure of a run of a job. */
+/** Grid Engine's own figure (maxvmem) for a run of a job. */
 export interface Counted {
   readonly bytes: number;
-  /** Over all of its hosts, as none is known of one of them. */
+  /** A sum over all hosts of the run, as no figure of a single host is known. */
   readonly isSum: boolean;
 }
 

@@ -65,7 +65,7 @@ function cost(record: JobRecord): string[] {
   return [`sampler overhead: ${formatDuration(cpu)} CPU${share} and ${formatBytes(memory)}${small}`];
 }
 
-/** An upper end that is only a limit: why nothing better is known. */
+/** Peaks whose upper bound is only the limit, and why nothing better is known. */
 function limited(record: JobRecord): string[] {
   const names = PEAK_FIELDS.filter((field) => {
     const bracket = record[field];
@@ -76,10 +76,10 @@ function limited(record: JobRecord): string[] {
     : [`${joined(names)}: the upper bound is only the limit: the peak before an exec is not recorded`];
 }
 
-/** Of a job without a peak: why Grid Engine's figure does not stand in. */
+/** For a job without a peak: why Grid Engine's maxvmem is not shown in its place. */
 export const RESERVED = 'its maxvmem is exactly what was requested, and may be what was reserved';
 
-/** How far the figures can be trusted: who says so, how often it looked, what stays open and why, notes. */
+/** How far the figures can be trusted: their source, how often it sampled, which bounds are unknown and why, notes. */
 export function renderTrust(record: JobRecord, width: number, screen: Screen): string[] {
   return trustFacts(record, screen).flatMap((fact) => {
     const indent = /^ */.exec(fact)?.[0] ?? '';
@@ -89,7 +89,9 @@ export function renderTrust(record: JobRecord, width: number, screen: Screen): s
   });
 }
 
-/** The same, a line each; one that belongs to the line before it begins with blanks. */
+/**
+ * The facts of `renderTrust`, one per line, not wrapped; a line that begins with blanks belongs to the one before it.
+ */
 export function trustFacts(record: JobRecord, screen: Screen): readonly string[] {
   const unseen = record.unobserved_start_seconds ?? 0;
   return [

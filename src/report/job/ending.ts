@@ -26,7 +26,7 @@ const FAILED: Readonly<Record<number, string>> = {
 export { killedByMemory as hitLimit } from '../../record/cause';
 export { endingSignal, succeeded };
 
-/** Whether nothing is known of how the job ended but what its status says. */
+/** Whether the record's status is all that is known of how the job ended. */
 export const endUnknown = (record: JobRecord): boolean =>
   endUnseen(record) || (record.status === 'unsampled' && succeeded(record) === null);
 
@@ -44,7 +44,7 @@ export function describeEnding(record: JobRecord): string {
   return `${status ?? 'exit status not known'}${failed}`;
 }
 
-/** The same for a table cell: "ok", "exit 1", "SIGKILL", "running", "lost". */
+/** How the job ended, for a table cell */
 export function endingLabel(record: JobRecord): string {
   if (record.status === 'running' || endUnknown(record)) return record.status;
   const signal = endingSignal(record);

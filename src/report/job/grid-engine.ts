@@ -19,13 +19,13 @@ const MAXRSS = {
   cgroup: MEASURES.cgroup,
 } as const;
 
-/** What of ours measures the same; null: nothing does. */
+/** Our own peak that measures the same as `measure`; null: there is none. */
 function oursOf(measure: MemoryMeasure | null, record: JobRecord): Bracket | null {
   if (measure === 'rss_swap_sum') return record.peak_rss_swap;
   return measure === 'vmem_sum' ? record.peak_vmem : null;
 }
 
-/** Grid Engine samples: it sees no more than there was, and a little less. */
+/** Grid Engine samples: its figure is never above the true peak, and may be a little below. */
 const SAMPLING_MISSES = 0.9;
 const ROUNDING = 1.01;
 
@@ -35,7 +35,7 @@ function mayBe(bytes: number, bracket: Bracket | null): boolean {
   return bytes <= most * ROUNDING && bytes >= figureOf(bracket) * SAMPLING_MISSES;
 }
 
-/** Which of two measures a maxvmem is, as far as our own figures distinguish them; null: they do not. */
+/** Which of two measures a maxvmem is, by comparison with our own figures; null: they can't tell. */
 function agreeing(bytes: number, record: JobRecord): MemoryMeasure | null {
   const held = mayBe(bytes, record.peak_rss_swap);
   if (held === mayBe(bytes, record.peak_vmem)) return null;
@@ -55,7 +55,7 @@ function maxvmemRow(bytes: number, record: JobRecord, dialect: Dialect, screen: 
   return ['maxvmem', formatBytes(bytes), ours === null ? '' : formatBracket(ours, screen.glyphs), note];
 }
 
-/** With systemd Open Cluster Scheduler has no maxvmem, and its maxrss is the peak of the job's unit. */
+/** With systemd, Open Cluster Scheduler reports no maxvmem, and its maxrss is the peak of the job's systemd unit. */
 function maxrssRow(bytes: number, record: JobRecord, dialect: Dialect, screen: Screen): Row {
   const { maxrss } = memoryMeaning(dialect, record.grid_engine?.maxvmem_bytes == null);
   const ours = maxrss === 'rss_sum' ? record.peak_rss : null;
@@ -66,8 +66,8 @@ function maxrssRow(bytes: number, record: JobRecord, dialect: Dialect, screen: S
 type Amount = 'cpu_seconds' | 'user_seconds' | 'system_seconds' | 'maxvmem_bytes' | 'mem_gib_seconds' | 'io_gib';
 
 /**
- * Grid Engine's lines of a parallel job as one: it writes a line for each task, or one with their sums (accounting_summary).
- * The tasks' maxima are added as their hosts' are. null: no line has come.
+ * Grid Engine's accounting lines of a parallel job as one: Grid Engine writes a line for each task, or one with their
+ * sums (accounting_summary). The maxvmem of the tasks are added up, as the peaks of hosts are. null: no line has come.
  */
 export function wholeAccount(records: readonly JobRecord[]): GridEngineAccount | null {
   const accounts = records.flatMap(({ grid_engine: account }) => account ?? []);
@@ -90,7 +90,7 @@ export function wholeAccount(records: readonly JobRecord[]): GridEngineAccount |
   };
 }
 
-/** What Grid Engine's own accounting says of a record's job, beside what we say; nothing where it is not known. */
+/** Grid Engine's own accounting of a record's job beside our figures; no lines where it is unknown. */
 export function renderGridEngine(
   record: JobRecord,
   width: number,

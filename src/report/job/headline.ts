@@ -18,7 +18,7 @@ import type { Why } from '../why/why';
 import { wrap } from '../screen/layout';
 import { onHost } from './title';
 
-/** Address space is worth a bar of its own where it, not the memory in use, decides what the request must be. */
+/** Address space gets a bar of its own where it is more than this many times the memory in use. */
 const REMARKABLE = 1.25;
 
 /** Whether address space, not memory in use, decides what the request must be. */
@@ -28,10 +28,10 @@ export function sizedByAddressSpace(record: JobRecord): boolean {
   return need?.quantity === 'peak_process_vmem' && (used === null || need.bytes > figureOf(used) * REMARKABLE);
 }
 
-/** CPU over the slots. */
+/** CPU time over elapsed time and slots. */
 export function cpuGauges(record: JobRecord): Gauge[] {
   const slots = record.host_slots ?? record.slots ?? 1;
-  // Of a job known by its accounting line alone the slots of its hosts are those of the job.
+  // A job known only by its accounting line may have no slots per host: then all slots of the job count.
   const share = cpuEfficiency(record.trust === 'accounting' ? { ...record, host_slots: slots } : record);
   if (share === null) return [];
   return [
@@ -45,7 +45,8 @@ export function cpuGauges(record: JobRecord): Gauge[] {
 }
 
 /**
- * The bars: memory (and address space, where that decides) of the host nearest to its limit there, all CPU over all slots.
+ * The bars: memory (and address space, where that decides the request) of the host nearest to its limit, and CPU of all
+ * hosts over all slots.
  */
 export function jobGauges(whole: JobWhole, screen: Screen): Gauge[] {
   const { total, memoryHost, fullest } = whole;
@@ -73,7 +74,7 @@ function asMuch({ excess, bounded }: Advice): string {
     : `more memory than ${bounded ? 'it needed' : 'its observed peak'}`;
 }
 
-/** The job was at its end, or never began: nothing is to be learnt of what it needs. */
+/** Causes that are not about the job's own run: the verdict then says nothing on what a full run needs. */
 const NOT_OF_ITS_RUN: ReadonlySet<Cause> = new Set<Cause>(['never-ran', 'failed-afterwards', 'rescheduled']);
 
 function whyWords(why: Why, next: NextTime | null): readonly [Tone, string] {
@@ -91,20 +92,20 @@ const CLOSENESS: Readonly<Partial<Record<Fit, readonly [Tone, string]>>> = {
   'perhaps-close': ['warning', 'It may have come close to its limit.'],
 };
 
-/** Why a run that did not come close to its limit by its own figures should request more. */
+/** Why a run should request more although its own figures did not come close to its limit. */
 const raiseWords = (byOthers: boolean): string =>
   byOthers
     ? 'Another run of its kind needed nearly all of this request, or more.'
     : "By Grid Engine's figure it came close to its limit.";
 
-/** Why a run, or the tasks of an array, should request more; `byOthers`: past runs of its kind decide what. */
+/** Why a run, or the tasks of an array, should request more; `byOthers`: the advice rests on past runs of its kind. */
 export function raiseReason(records: readonly JobRecord[], byOthers: boolean): string {
   const fits = new Set(records.map(fitOf));
   const closest = (['above', 'close', 'perhaps-close'] as const).find((fit) => fits.has(fit));
   return (closest && CLOSENESS[closest]?.[1]) ?? raiseWords(byOthers);
 }
 
-/** Of a job of which a part is not known. */
+/** For a job with hosts or tasks that were not sampled. */
 export const NOT_WHOLE = 'Not all of its hosts and tasks were sampled: what it needs is unknown.';
 
 function verdictOf(
@@ -176,8 +177,8 @@ function renderNext(next: NextTime, screen: Screen): string[] {
 }
 
 /**
- * The word on the request, or on why it ended badly, and what to ask for next time (`next`). `records`: all hosts and
- * tasks.
+ * The verdict on the request, or why the job ended badly, and what to request next time (`next`). `records`: those of
+ * all hosts and tasks.
  */
 export function renderVerdict(
   record: JobRecord,

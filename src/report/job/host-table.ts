@@ -7,12 +7,14 @@ import { renderTable, type Column } from '../screen/table';
 import { formatCount, formatNumber, formatPercent, formatRequested, plural } from '../format/units';
 import { wrap } from '../screen/layout';
 
-/** So many hosts are listed unasked: half of them those with most memory, half those with least. */
+/**
+ * At most this many hosts are listed without --all-hosts: half with the largest peaks per slot, half with the smallest.
+ */
 const LISTED_UNASKED = 20;
 const BAR_WIDTH = 10;
-/** Less than this is no imbalance worth a word. */
+/** A smaller ratio is not reported as an imbalance. */
 const REMARKABLE = 1.05;
-/** So many hosts without a record are named. */
+/** At most this many hosts without a record are named. */
 const NAMED = 8;
 
 const COLUMNS: readonly Column[] = [
@@ -36,7 +38,7 @@ function tasksCell({ seen, master, tasks }: HostSum): string {
   return tasks === 0 ? 'master' : `master + ${formatCount(tasks)}`;
 }
 
-/** Of the host's limit; without one, of what the fullest host held. */
+/** The peak as a share of the host's limit; without a limit, of the largest peak among the hosts. */
 function shareOf(host: HostSum, largest: number): number | null {
   return shareOfWhole(peakOf(host), host.limit_bytes ?? largest);
 }
@@ -66,7 +68,9 @@ function cellsOf(host: HostSum, sum: JobSum, largest: number, screen: Screen): s
   ];
 }
 
-/** The master's host, then those with the largest peaks per slot, and those with the smallest. */
+/**
+ * Listed: the master's host, then the hosts with the largest and with the smallest peaks per slot; folded: the others.
+ */
 function pick(hosts: readonly HostSum[]): { readonly listed: readonly HostSum[]; readonly folded: readonly HostSum[] } {
   const sorted = [...hosts].sort((a, b) => Number(b.master) - Number(a.master) || perSlot(b) - perSlot(a));
   const half = LISTED_UNASKED / 2;
@@ -106,7 +110,7 @@ function notSeenWords(hosts: readonly HostSum[], screen: Screen): string[] {
   ];
 }
 
-/** The hosts of a parallel job: limit, peak and largest process of each; those without a record, too. */
+/** The hosts of a parallel job, each with slots, tasks, limit, peak and CPU; hosts without a record, too. */
 export function renderHostTable(sum: JobSum, all: boolean, width: number, screen: Screen): string[] {
   const fold = !all && sum.hosts.length > LISTED_UNASKED;
   const { listed, folded } = fold ? pick(sum.hosts) : { listed: sum.hosts, folded: [] };

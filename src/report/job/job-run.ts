@@ -13,19 +13,19 @@ export interface JobRun extends Pick<JobAttempt, 'record' | 'attempt' | 'incarna
   readonly classes?: Classes;
 }
 
-/** A record of a job that had one run. */
+/** The only run of a job, from its record. */
 export const asRun = (record: JobRecord): JobRun => ({ record, attempt: 1, incarnation: 1 });
 
-/** The same of runs of one job. */
+/** The prediction for one job, the same in all of its runs; null: none. */
 export const predictionOf = (runs: readonly JobRun[]): Prediction | null => runs[0]?.prediction ?? null;
 
-/** The same for all runs of one job: its cluster, and which of those that had its number there it is. */
+/** A key that all runs of one job share: its cluster, and which of the jobs that had its number there it is. */
 export const jobKey = ({ record, incarnation }: JobRun): string => `${incarnation} ${record.cluster}`;
 
 const isSameJob = (a: JobRun, b: JobRun): boolean =>
   a.record.job_id === b.record.job_id && a.incarnation === b.incarnation && a.record.cluster === b.record.cluster;
 
-/** The runs of each job, in the order in which the jobs come first. */
+/** The runs of each job; jobs in the order of their first runs. */
 export function jobGroups<Run extends JobRun>(runs: readonly Run[]): readonly (readonly [Run, ...Run[]])[] {
   const groups = new Map<string, [Run, ...Run[]]>();
   let before: Run | undefined;
@@ -45,7 +45,7 @@ export function jobGroups<Run extends JobRun>(runs: readonly Run[]): readonly (r
   return [...groups.values()];
 }
 
-/** All records of each run of a job (array task), in the order in which the runs come first. */
+/** All records of each run of a job (array task); runs in the order of their first records. */
 export function runGroups<Run extends JobRun>(runs: readonly Run[]): readonly (readonly Run[])[] {
   const groups: Run[][] = [];
   const jobs = new Map<string, Map<number | string, Run[]>>();
@@ -53,7 +53,8 @@ export function runGroups<Run extends JobRun>(runs: readonly Run[]): readonly (r
   let ofJob = new Map<number | string, Run[]>();
   for (const run of runs) {
     const { record, attempt } = run;
-    // Of thousands of tasks mostly the next one is of the same job: text for each would take longer than all the rest.
+    // The next task is mostly of the same job: with thousands of tasks, making a key for each would take longer than
+    // all else.
     if (run === runs[0] || before === undefined || !isSameJob(before, run)) {
       const key = `${record.job_id} ${jobKey(run)}`;
       ofJob = jobs.get(key) ?? new Map<number | string, Run[]>();
@@ -81,7 +82,6 @@ export function latestRuns<Run extends JobRun>(runs: readonly Run[]): readonly R
   return latest.sort((a, b) => Number(a.record.pe_task_id !== null) - Number(b.record.pe_task_id !== null));
 }
 
-/** Just the records. */
 export function recordsOf(runs: readonly JobRun[]): JobRecord[] {
   return runs.map(({ record }) => record);
 }
@@ -92,10 +92,10 @@ export interface JobViewOptions {
   readonly detail?: 'brief' | 'full' | undefined;
   /** Every task of an array job, and every task of a parallel one, as a line, however many there are. */
   readonly allTasks: boolean;
-  /** Of an array job, the tasks that are listed; left out: all. */
+  /** The tasks of an array job to list; left out: all. */
   readonly tasks?: TaskChoice;
   /** Every host of a parallel job as a line. */
   readonly allHosts?: boolean;
-  /** Which Grid Engine's words the records have; left out: not known. */
+  /** The dialect of Grid Engine that wrote the records; left out: unknown. */
   readonly dialect?: Dialect;
 }

@@ -18,17 +18,20 @@ export type RunRecords = readonly [JobRecord, ...JobRecord[]];
 /** One run of a job, on one host or several, as records that the report can show like any other. */
 export interface JobWhole {
   readonly records: RunRecords;
-  /** null: its one record is the job. */
+  /** null: not a parallel job; its one record is the job. */
   readonly sum: JobSum | null;
   /** All hosts as one: its limit, slots and peaks are those of the job. */
   readonly total: JobRecord;
-  /** Each host that was seen as one. */
+  /** One record for each host that was seen. */
   readonly hosts: readonly JobRecord[];
-  /** The records of each of those. */
+  /** The records that each of `hosts` is made of. */
   readonly parts: readonly (readonly JobRecord[])[];
   /** The host that decides: it ran into its limit, or came nearest to it. */
   readonly fullest: JobRecord;
-  /** The host whose memory is shown, against the limit there: the largest share of it, as in `memory_efficiency`. */
+  /**
+   * The host whose memory and limit are shown: one that hit its limit, else the one with the largest share of its
+   * limit.
+   */
   readonly memoryHost: JobRecord;
   /** What the advice must fit: each host's memory, and the address space of each process under its own limit. */
   readonly needs: readonly JobRecord[];
@@ -44,7 +47,7 @@ const peaksOf = (sum: Peaks): Peaks => ({
   peak_footprint: sum.peak_footprint,
 });
 
-/** The requests of the master for other slots, judged by the same complex. */
+/** The master's requests, with their limits for another number of slots. */
 function requestsOf(master: JobRecord, slots: number | null): Requests {
   const forSlots = (request: MemoryRequest): MemoryRequest => {
     const { request_bytes: asked, limit_bytes: before, per } = request;
@@ -69,7 +72,7 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
     ...peaksOf(sum),
     pe_task_id: null,
     slots: sum.slots,
-    // What CPU time compares with: slots on hosts of which nothing is known can't be called idle.
+    // CPU time is compared with these slots: slots on hosts without a record can't be called idle.
     host_slots: seenSlots === 0 ? sum.slots : seenSlots,
     status: sum.status,
     trust: TRUSTS.find((trust) => records.some((record) => record.trust === trust)) ?? master.trust,
@@ -96,7 +99,7 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
     metrics: {},
     series: sum.series,
     notes: [...new Set(records.flatMap(({ notes }) => notes))],
-    // The whole is as old as the oldest of its heartbeats.
+    // The whole is as old as its oldest heartbeat.
     revision: records.reduce((oldest, { revision }) => Math.min(oldest, revision), master.revision),
   };
 }
@@ -137,7 +140,9 @@ function fullestByMemory(hosts: readonly JobRecord[], total: JobRecord): JobReco
   }, first ?? total);
 }
 
-/** What the request must fit on a host, and what Grid Engine counted there, task by task. */
+/**
+ * What the request must fit on a host, with what Grid Engine counted there; `perTask`: it wrote a line for each task.
+ */
 function needOfHost(host: JobRecord, here: readonly JobRecord[], perTask: boolean): JobRecord {
   const counted = perTask ? countedOnHost(here) : null;
   const account = here.find(({ grid_engine: line }) => line !== null)?.grid_engine ?? null;
@@ -149,7 +154,7 @@ function needOfHost(host: JobRecord, here: readonly JobRecord[], perTask: boolea
   };
 }
 
-/** The most that tasks which may have run at one time were counted with. */
+/** The largest sum of maxvmem over tasks that may have run at the same time; null: none is known. */
 function countedOnHost(records: readonly JobRecord[]): number | null {
   const spans = records.flatMap((record) => {
     const value = countedByGridEngine(record);
@@ -159,7 +164,7 @@ function countedOnHost(records: readonly JobRecord[]): number | null {
   return spans.length === 0 ? null : highestSum(spans);
 }
 
-/** A part of the job of which nothing is known: as long as there is one, no smaller request can be advised. */
+/** A part of the job without any figures: while there is one, no smaller request can be advised. */
 const unknownPart = (master: JobRecord, host: string): JobRecord => ({
   ...emptyRecord({ ...master, host, pe_task_id: '' }, 'unsampled', master.trust, master.revision),
   h_vmem: master.h_vmem,
@@ -204,7 +209,7 @@ export function wholeOf(records: RunRecords): JobWhole {
     parts,
     fullest: killed.length > 0 ? fullest : withEndOf(master, fullest),
     memoryHost: killed.length > 0 ? fullest : fullestByMemory(hosts, total),
-    // The kernel refuses memory by a process and the slots of its task; Grid Engine adds up all tasks of a host.
+    // The kernel limits each process by the slots of its task; Grid Engine adds up all tasks of a host.
     needs: [
       ...hosts.map((host, index) =>
         hitLimit(host) ? host : needOfHost(withEndOf(master, host), parts[index] ?? [], perTask),
@@ -232,12 +237,12 @@ function withEndOf(master: JobRecord, record: JobRecord): JobRecord {
   };
 }
 
-/** What a request must fit, of one run of a job: its hosts and processes where it is parallel, else its record. */
+/** What a request must fit for one run of a job: its hosts and processes if it is parallel, else its record. */
 export function needsOf([first, ...others]: readonly JobRecord[]): readonly JobRecord[] {
   return first === undefined ? [] : wholeOf([first, ...others]).needs;
 }
 
-/** The latest run of a job (array task); null: of none. */
+/** The latest run of a job (array task); null: there are no runs. */
 export function latestWhole(runs: readonly JobRun[]): JobWhole | null {
   const [first, ...others] = recordsOf(latestRuns(runs));
   return first === undefined ? null : wholeOf([first, ...others]);

@@ -13,22 +13,22 @@ import { renderBrief, renderSummary } from './summary';
 /** The records of a job number, and how many other jobs have had that number. */
 export interface JobReport {
   readonly job_id: number;
-  /** Where one task was asked for. */
+  /** Given where one task was asked for. */
   readonly task_id?: number;
-  /** Where it is private. */
+  /** Given for a private job, such as one of `qmemacct run`. */
   readonly cluster?: string;
   readonly runs: readonly JobRun[];
-  /** They are many, and were read with the fields alone that their use needs. */
+  /** True: there are many runs, and only the fields needed to show them were read. */
   readonly few_fields?: boolean;
   readonly older: number;
   readonly newer: number;
-  /** What its runs are still to be judged by; left out: they are judged, or not to be. */
+  /** Rules by which the runs are yet to be classified; left out: they are classified already, or need not be. */
   readonly judges?: Judges;
-  /** How far its array jobs are, by jobKey; left out: nobody asked. */
+  /** Progress of its array jobs, by jobKey; left out: not asked for. */
   readonly arrays?: ReadonlyMap<string, ArrayProgress>;
 }
 
-/** Of a terminal as it opens. */
+/** The usual height of a terminal. */
 const LINES_ON_A_SCREEN = 24;
 
 function renderOthers(report: JobReport, screen: Screen): string[] {

@@ -16,7 +16,7 @@ interface LatestRun {
   readonly classes: Classes | null;
 }
 
-/** null: of no runs. */
+/** null: there are no runs. */
 export function latestRun(runs: readonly JobRun[], screen: Screen, dialect: Dialect = 'unknown'): LatestRun | null {
   const latest = latestRuns(runs);
   const whole = latestWhole(latest);

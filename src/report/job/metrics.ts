@@ -7,7 +7,7 @@ import { renderTable } from '../screen/table';
 interface Group {
   readonly heading: string;
   readonly source: string;
-  /** All that people want to see of them, in this order; without: whatever there is. */
+  /** The metrics to show, in this order; left out: all. */
   readonly shown?: readonly string[];
 }
 
@@ -37,7 +37,7 @@ const GROUPS: readonly Group[] = [
 ];
 const OTHERS = 'Others';
 
-/** Values next to each other. */
+/** Pairs of name and value on one line. */
 const PAIRS = 2;
 const BAD: ReadonlySet<string> = new Set(['cgroup_oom_kills']);
 
@@ -46,7 +46,7 @@ interface MetricSection {
   readonly lines: readonly string[];
 }
 
-/** What is measured, and its value, of metrics that come from one source. */
+/** Names and values of the metrics from one source. */
 interface MetricGroup {
   readonly heading: string;
   readonly items: readonly (readonly [name: string, value: string])[];
@@ -71,7 +71,7 @@ function ofGroup({ source, shown }: Group, all: readonly (readonly [string, numb
     .sort(([one], [other]) => shown.indexOf(one) - shown.indexOf(other));
 }
 
-/** What other sources say of the job, group by group; what is 0 is left out, and so is a group without any other. */
+/** The metrics of further sources, group by group; values of 0 and empty groups are left out. */
 export function renderMetrics(record: JobRecord, width: number, screen: Screen): readonly MetricSection[] {
   return metricGroups(record, screen).map(({ heading, items }) => ({
     heading,
@@ -79,7 +79,7 @@ export function renderMetrics(record: JobRecord, width: number, screen: Screen):
   }));
 }
 
-/** The same without a place on the screen. */
+/** The groups of `renderMetrics` before they are laid out. */
 export function metricGroups({ metrics }: JobRecord, screen: Screen): readonly MetricGroup[] {
   const itemOf = ([name, value]: readonly [string, number]): MetricGroup['items'][number] => {
     const text = formatQuantity(value, unitOfMetric(name), screen.glyphs);

@@ -24,7 +24,7 @@ export function renderTogether({ sum, hosts }: JobWhole, screen: Screen): string
   return wrap(words, screen.width - 2).map((line) => screen.style.faint(`  ${line}`));
 }
 
-/** "2 of 4 hosts were not sampled"; null: all of it was. */
+/** "2 of 4 hosts were not sampled"; null: all were. */
 function notSampled({ sum, parts }: JobWhole): string | null {
   if (sum === null) return null;
   const bare = parts.filter((records) => records.every(({ peak_rss: peak }) => peak === null)).length;
@@ -38,8 +38,8 @@ function notSampled({ sum, parts }: JobWhole): string | null {
 }
 
 /**
- * What was not sampled may have needed more: then nothing is said of what to ask for, unless the job was killed for it or
- * what is known already needs more.
+ * The verdict on a job and the advice. Hosts or tasks that were not sampled may have needed more: then no request is
+ * advised, unless the job ended badly, hit its limit, or needs more already by its known figures.
  */
 export function renderWholeFit(whole: JobWhole, next: NextTime | null, screen: Screen, why: Why | null): string[] {
   const { fullest, needs } = whole;
@@ -51,7 +51,7 @@ export function renderWholeFit(whole: JobWhole, next: NextTime | null, screen: S
   return ['', ...wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`)];
 }
 
-/** What the sums of a parallel job are over. */
+/** Which records and hosts the sums of a parallel job cover. */
 export function renderSummed({ sum, records }: JobWhole, room: number): string[] {
   if (sum === null) return [];
   const hosts = sum.hosts.filter(({ seen }) => seen).length;

@@ -28,8 +28,8 @@ const sameEnds = (a: Bracket, b: Bracket): boolean =>
   a.lower_bytes === b.lower_bytes && measuredUpper(a) === measuredUpper(b) && a.exact === b.exact;
 
 /**
- * Every known peak with its share of the limit (where the request is about it; `shares` false: of none), when it came and
- * which command was the largest.
+ * Every known peak, with its share of the limit (for the quantities that the request limits; `shares` false: for none),
+ * its time, and the command of the largest process.
  */
 export function renderPeaks(record: JobRecord, width: number, screen: Screen, shares = true): string[] {
   const rows = peakRows(record, screen, shares);
@@ -49,7 +49,7 @@ export function peakColumns(record: JobRecord, screen: Screen): readonly Column[
   ];
 }
 
-/** The same as cells, by `peakColumns`; none: no peak is known. */
+/** The rows of the table of peaks, by `peakColumns`; empty: no peak is known. */
 export function peakRows(record: JobRecord, screen: Screen, shares = true): readonly (readonly string[])[] {
   const limit = limitOf(record);
   const complex = complexOf(record);

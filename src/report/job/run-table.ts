@@ -12,7 +12,10 @@ import { renderTable, type Column } from '../screen/table';
 import { formatDuration, formatPercent, formatRequested } from '../format/units';
 
 interface RunRow extends JobRun {
-  /** Bytes by Grid Engine, of all that the row stands for, where no peak was measured; left out: as its record says. */
+  /**
+   * Grid Engine's figure in bytes for all that the row stands for, shown where no peak was measured; left out: that of
+   * its record.
+   */
   readonly counted?: number | null;
 }
 
@@ -89,7 +92,7 @@ export const RUN_COLUMNS = {
 
 type RunColumnName = keyof typeof RUN_COLUMNS;
 
-/** Runs as lines, with the columns that are asked for, as far as there is room. */
+/** A table of runs with the given columns, as far as there is room. */
 export function renderRunTable(
   columns: readonly RunColumnName[],
   runs: readonly RunRow[],

@@ -25,7 +25,7 @@ import { renderEvidence } from '../why/evidence-lines';
 import { renderClasses } from '../rules/class-lines';
 import type { Why } from '../why/why';
 
-/** How it stands with the job, for the right end of its title. */
+/** The job's state, for the right end of its title. */
 export function statusText(record: JobRecord, screen: Screen): string {
   if (record.status === 'running') return runningLabel(record, screen);
   if (endUnknown(record)) return record.status;
@@ -35,7 +35,7 @@ export function statusText(record: JobRecord, screen: Screen): string {
   return succeeded(record) === false ? endingLabel(record) : `finished, ${describeEnding(record)}`;
 }
 
-/** What a reader must know first of a record that is not simply a finished, sampled job. */
+/** What a reader must know first about a record that is not simply a finished, sampled job. */
 export function warningWords(record: JobRecord, screen: Screen): string | null {
   switch (record.status) {
     case 'finished':
@@ -57,7 +57,7 @@ export function warningWords(record: JobRecord, screen: Screen): string | null {
   }
 }
 
-/** The same as lines. */
+/** The words of `warningWords`, wrapped to the screen. */
 export function renderWarning(record: JobRecord, screen: Screen): string[] {
   const words = warningWords(record, screen);
   return words === null ? [] : wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`);
@@ -94,13 +94,13 @@ function renderEnding(record: JobRecord, why: Why | null, width: number, screen:
 /** Lines with an empty one before them; nothing for no lines. */
 export const blank = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ['', ...lines]);
 
-/** Where there are no gauges above it, a verdict brings its own distance. */
+/** A verdict begins with a blank line, which is one too many where no gauges stand above it. */
 const withoutFirstBlank = (lines: readonly string[]): readonly string[] => (lines[0] === '' ? lines.slice(1) : lines);
 
 const TASK_COLUMNS = ['host', 'peTask', 'slots', 'limit', 'peak', 'memory', 'cpu', 'ran', 'ending'] as const;
 export const RUNS_COLUMNS = ['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'] as const;
 
-/** A run by its master; without one, by each of its tasks. */
+/** The master's record of each run; for a run without it, the records of all its tasks. */
 function mastersOf(runs: readonly JobRun[]): readonly JobRun[] {
   const masters = runs.filter(({ record }) => record.pe_task_id === null);
   const known = new Set(masters.map(({ attempt }) => attempt));
@@ -109,8 +109,8 @@ function mastersOf(runs: readonly JobRun[]): readonly JobRun[] {
 
 /**
  * One screen on a job (or array task): the verdict and what to ask for next, what was asked, what was used, how it
- * ended, how far the figures can be trusted, memory over time; then its earlier runs. Of a parallel job all hosts as one,
- * and each of them.
+ * ended, how far the figures can be trusted, memory over time; then its earlier runs. A parallel job is shown as a
+ * whole and host by host.
  */
 export function renderRun(runs: readonly JobRun[], options: JobViewOptions, screen: Screen): string[] {
   const run = latestRun(runs, screen, options.dialect);
@@ -133,7 +133,7 @@ export function renderRun(runs: readonly JobRun[], options: JobViewOptions, scre
       ]),
     ),
     ...section('Requested', [...renderRequests(whole, screen), ...renderSubmission(records, room, screen)]),
-    // Each host of a parallel job knows its own limit only: they stand in their table.
+    // The limits of a parallel job are per host: shares of them are in the table of hosts.
     ...section('Peaks', renderPeaks(total, room, screen, sum === null)),
     ...section('Hosts', sum === null ? [] : renderHostTable(sum, options.allHosts ?? options.allTasks, room, screen)),
     ...section('Tasks', sum !== null && options.allTasks ? renderRunTable(TASK_COLUMNS, latest, room, screen) : []),

@@ -33,7 +33,9 @@ const timeOf = (ms: number, screen: Screen): string => {
   return formatDay(date) === formatDay(screen.now) ? formatClock(date).slice(0, -3) : formatMinute(date);
 };
 
-/** "At this rate it reaches its limit at 14:53 ..."; nothing where it does not, or where the word of it is too old. */
+/**
+ * "At this rate it reaches its limit at 14:53 ..."; no lines where it does not, or where the last heartbeat is too old.
+ */
 export function renderTrend(whole: JobWhole, screen: Screen): string[] {
   const { sum, total } = whole;
   if (total.status !== 'running' || heartbeatOf(total, screen)?.silent) return [];
@@ -54,21 +56,21 @@ export function renderTrend(whole: JobWhole, screen: Screen): string[] {
   return wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`);
 }
 
-/** Samplers save every 5 s, the node's service every 20 s: what is no older needs no age. */
+/** Samplers save every 5 s, the node's service every 20 s: figures no older than this are shown without their age. */
 const FRESH_SECONDS = 25;
 /** So many heartbeats may be missed before a job's node is called silent. */
 const MISSED_HEARTBEATS = 5;
-/** Where heartbeats are switched off. */
+/** The interval assumed where heartbeats are switched off. */
 const USUAL_HEARTBEAT = 60;
 
-/** How old the word of a running job is. */
+/** The age of a running job's last heartbeat. */
 interface Heartbeat {
   readonly seconds: number;
-  /** Its next heartbeat is overdue: its node, or the way from there, is down, or it has ended unseen. */
+  /** Too many heartbeats are overdue: its node, or the way from there, is down, or it has ended unseen. */
   readonly silent: boolean;
 }
 
-/** null: the job does not run by that word, or it is as fresh as can be. */
+/** null: the record does not say that the job runs, or it is fresh. */
 export function heartbeatOf(record: JobRecord, screen: Screen): Heartbeat | null {
   if (record.status !== 'running') return null;
   const seconds = (screen.now.getTime() - record.revision) / 1000;

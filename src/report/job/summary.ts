@@ -39,7 +39,7 @@ interface Measured {
   readonly tone: Tone;
 }
 
-/** The limit on the host that memory is shown of; that of the job where no host's is known. */
+/** The limit on the host whose memory is shown; the job's limit where the host's is unknown. */
 function requestedText(whole: JobWhole, screen: Screen): string {
   const { memoryHost, total } = whole;
   const limit = limitOf(memoryHost);
@@ -48,7 +48,7 @@ function requestedText(whole: JobWhole, screen: Screen): string {
   return ofJob === null ? unlimitedText(whole) : formatRequested(ofJob);
 }
 
-/** Of a job without a measured peak: Grid Engine's own figure, or what its cgroup held at most. */
+/** For a job without a measured peak: Grid Engine's own figure, or the most that its cgroup held. */
 function unmeasuredText(whole: JobWhole): string {
   const counted = countedOf(whole);
   if (counted !== null) return countedText(counted);
@@ -74,7 +74,7 @@ function requestedTime({ grid_engine: account }: JobRecord): number | null {
   return category === null ? null : requestedSeconds(categoryRequests(category), 'h_rt');
 }
 
-/** Memory (and address space, where that decides), CPU and time: what was requested of each, and used. */
+/** Memory (and address space, where that decides the request), CPU and time: requested and used. */
 export function measuredRows(whole: JobWhole, screen: Screen): readonly Measured[] {
   const { total, memoryHost } = whole;
   const [cpu] = cpuGauges(total);
@@ -155,8 +155,8 @@ function renderSmallChart({ total }: JobWhole, screen: Screen): string[] {
 }
 
 /**
- * A job on a terminal of 24 lines, or `mostLines`: state, requested and used, cause and advice, memory over time, how it was submitted, data
- * quality. The submission gives way where the others need its room, then the chart.
+ * A job on at most `mostLines` lines: state, requested and used, cause and advice, memory over time, how it was
+ * submitted, data quality. Where there is too little room the submission is left out first, then the chart.
  */
 export function renderSummary(
   runs: readonly JobRun[],
@@ -193,7 +193,7 @@ export function renderSummary(
   return [...start, ...(choices.find(({ length }) => length <= room) ?? ['']), ...end];
 }
 
-/** Six lines, as seff has them. */
+/** Six lines, like those of Slurm's seff. */
 export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Dialect = 'unknown'): string[] {
   const run = latestRun(runs, screen, dialect);
   if (run === null) return [];

@@ -12,7 +12,7 @@ export function jobLabel(record: JobRecord, screen: Screen): string {
   return `${jobTaskName(record)}${peTask}`;
 }
 
-/** A line with text at both ends; the left gives way. `paintRight` gets the right text only. */
+/** A line with text at both ends; if it is too long, the left text is cut. */
 export function spread(
   left: string,
   right: string,
@@ -25,7 +25,7 @@ export function spread(
   return `${paintLeft(shown)}${gap}${paintRight(right)}`;
 }
 
-/** "2026-11-20 14:02:11 → 15:25:56 UTC+01:00"; the day stands once. */
+/** "2026-11-20 14:02:11 → 15:25:56 UTC+01:00"; a day that both share is printed once. */
 export function formatSpan(started: Date, ended: Date | null, screen: Screen): string {
   if (ended === null) return `started ${formatMoment(started)} ${formatZone(started)}`;
   const { arrow } = screen.glyphs;
@@ -34,7 +34,7 @@ export function formatSpan(started: Date, ended: Date | null, screen: Screen): s
   return formatInterval(started, ended, arrow, formatMoment);
 }
 
-/** From when to when a record's job ran, and how long. */
+/** When a record's job started and ended, and how long it ran. */
 export function describeSpan(record: JobRecord, screen: Screen): string {
   const started = parseTime(record.started_at);
   const ended = parseTime(record.ended_at);
@@ -54,18 +54,18 @@ export function renderSubmitted(command: string | null, width: number, screen: S
   return command === null ? [] : [truncate(`Submitted: ${screen.safe(command)}`, width, screen.glyphs.ellipsis)];
 }
 
-/** " on node07", where the job has other hosts, too. */
+/** " on node07" where the job has other hosts, too. */
 export function onHost({ sum }: JobWhole, { host }: JobRecord, screen: Screen): string {
   return sum === null || sum.hosts.length < 2 ? '' : ` on ${screen.safe(host)}`;
 }
 
-/** Who, where or on how many hosts, with how many slots. */
+/** Owner, host or number of hosts, slots, and project of a job. */
 export function describePlaces({ sum, total }: JobWhole, screen: Screen): string[] {
   if (sum === null) return describePlace(total, screen);
   return placeWords(total, plural(sum.hosts.length, 'host'), slotsWords(sum.slots), screen);
 }
 
-/** The same of one host. */
+/** Owner, queue or host, slots, and project of one record. */
 export function describePlace(record: JobRecord, screen: Screen): string[] {
   const queue =
     record.queue === null ? '' : record.queue.includes('@') ? record.queue : `${record.queue}@${record.host}`;

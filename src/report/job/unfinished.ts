@@ -14,7 +14,7 @@ import { blank } from './run';
 import { spread } from './title';
 import { command, fitsNoHost, waitingReasons } from './waiting';
 
-/** How it stands with a job that has not ended, the most urgent first. */
+/** The states of a job that has not ended, the most urgent first. */
 const STATES = ['error', 'deleted', 'suspended', 'running', 'in transfer', 'held', 'dependent', 'waiting'] as const;
 type UnfinishedState = (typeof STATES)[number];
 
@@ -27,13 +27,13 @@ const LETTERS: readonly (readonly [RegExp, UnfinishedState])[] = [
   [/h/, 'held'],
 ];
 
-/** A job waits in state `R`, too: it was rescheduled. */
+/** A job in state `R` (rescheduled) waits, too. */
 function stateOf(letters: string, { holds, predecessors }: UnfinishedJob): UnfinishedState {
   const state = LETTERS.find(([letter]) => letter.test(letters))?.[1] ?? 'waiting';
   return state === 'held' && holds.length === 0 && predecessors.length > 0 ? 'dependent' : state;
 }
 
-/** The states that its tasks are in, the most urgent first. */
+/** The states of the job's tasks, the most urgent first. */
 function statesOf(job: UnfinishedJob): readonly UnfinishedState[] {
   const letters = [...job.running, ...job.waiting].map(({ state }) => state);
   const states = new Set(letters.map((text) => stateOf(text, job)));
@@ -213,7 +213,7 @@ function requestWords({ complex, value, kind, scope }: RequestText, screen: Scre
 
 const RUNNING_COLUMNS = JOB_COLUMNS.filter(({ head }) => head !== 'owner' && head !== 'name');
 
-/** A job that Grid Engine lists and that has no record: what it waits for, or Grid Engine's figures while it runs. */
+/** A job that Grid Engine lists but that has no record: what it waits for, or Grid Engine's figures while it runs. */
 export function renderUnfinished(job: UnfinishedJob, screen: Screen, full = false): string[] {
   const states = statesOf(job);
   const [state = 'waiting'] = states;
@@ -239,7 +239,7 @@ export function renderUnfinished(job: UnfinishedJob, screen: Screen, full = fals
   ];
 }
 
-/** The same in one line. */
+/** An unfinished job in one line: its states, and why. */
 export function unfinishedLine(job: UnfinishedJob, screen: Screen): string {
   const states = statesOf(job);
   const [why = ''] = states.flatMap((state) => explain(state, job, screen)?.words ?? []);
@@ -247,7 +247,7 @@ export function unfinishedLine(job: UnfinishedJob, screen: Screen): string {
   return truncate(line, screen.width, screen.glyphs.ellipsis);
 }
 
-/** The same for programs. */
+/** An unfinished job as an object for JSON. */
 export function unfinishedAccount(job: UnfinishedJob): object {
   const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
   return {

@@ -68,8 +68,8 @@ export function renderConsumption(record: JobRecord, isOnly: boolean, screen: Sc
 }
 
 /**
- * The same by name; what is not known is left out. `isOnly`: the job ran once, so that it waited from its submission to
- * its start.
+ * What the job used, by name; unknown values are left out. `isOnly`: the job ran once, so that the time from its
+ * submission to its start is its queue wait.
  */
 export function consumption(record: JobRecord, isOnly: boolean, screen: Screen): readonly NameAndValue[] {
   const wait = isOnly ? queueWait(record) : null;
@@ -94,16 +94,16 @@ function describeRequest(request: MemoryRequest, slots: number | null, where: st
   return `${formatRequested(asked)} per slot ${screen.glyphs.times} ${slots} slots = ${formatRequested(limit)} ${where}`;
 }
 
-/** Of a job without a limit: its line in Grid Engine's accounting, alone, does not have the defaults of complexes. */
+/** For a job without a limit: an accounting line alone does not show the defaults of complexes. */
 export const unlimitedText = ({ records: [master], total }: JobWhole): string =>
   requestOf(total) !== null || limitsKnown(master) ? 'no limit' : 'not known';
 
-/** What the job asked for: first what it is judged by, then its other memory requests. */
+/** What the job requested: first the request that it is judged by, then its other memory requests. */
 export function renderRequests(whole: JobWhole, screen: Screen): string[] {
   return renderTable(NAME_AND_VALUE, requested(whole, screen), screen, screen.width - SECTION_INDENT);
 }
 
-/** The same by name; `hosts`: where the slots of a parallel job are. */
+/** The requests, by complex; `hosts`: how the hosts of a parallel job are named. */
 export function requested(
   whole: JobWhole,
   screen: Screen,

@@ -15,10 +15,10 @@ interface WaitingReasons {
 
 type Offer = Extract<SchedulerMessage, { kind: 'offers' }>;
 
-/** A command that a line is not broken in. */
+/** A command with no-break spaces, so that no line is broken within it. */
 export const command = (text: string): string => text.replaceAll(' ', '\u00a0');
 
-/** Places named in one sentence, and sentences on one job. */
+/** At most so many places are named in a sentence, and at most so many sentences are said about a job. */
 const PLACES = 3;
 const SENTENCES = 6;
 
@@ -27,10 +27,10 @@ const amountOf = (text: string): number => {
   return parsed.ok ? parsed.value : -1;
 };
 
-/** What is left of a complex of strings, as `hostname`, is no amount. */
+/** The value of a string complex such as `hostname` is not an amount. */
 const isNumber = (text: string): boolean => parseMemorySize(text).ok;
 
-/** "195.9 GiB" of 195.852G; what is not memory stays as it is. */
+/** "195.9 GiB" for 195.852G; a value that is not memory stays as it is. */
 function offered(value: string, screen: Screen): string {
   const isMemory = /^[\d.]+[kmgt]$/i.test(value);
   return isMemory ? formatBytes(amountOf(value)) : screen.safe(value);
@@ -39,10 +39,10 @@ function offered(value: string, screen: Screen): string {
 const requestOf = ({ requests }: UnfinishedJob, complex: string): string | null =>
   requests.find((request) => request.complex === complex)?.value ?? null;
 
-/** qhost prints what is free to a thousandth of its unit: 255.023G, or 1.000T. */
+/** qhost rounds amounts to a thousandth of their unit: 255.023G, or 1.000T. */
 const PRINTED = 1.001;
 
-/** No host has as much of that complex, in all, as one slot of it requests. */
+/** No host has as much of the job's memory complex, in all, as one slot of the job requests. */
 export function fitsNoHost(job: UnfinishedJob): boolean {
   const request = requestOf(job, job.complex);
   const { largest } = job;
@@ -69,7 +69,7 @@ function offerSentence(complex: string, offers: readonly Offer[], job: Unfinishe
   const of = total === null ? '' : ` of ${formatRequested(total)}`;
   const left = `${amountOf(best.value) > 0 ? offered(best.value, screen) : 'nothing'}${of}`;
   if (kind === 'cluster') return `${wanted} is not free now: the cluster has ${left} left.`;
-  // Of each place one reason is given: where it is another one, this may be free.
+  // The scheduler gives one reason for each place: places with another reason may have enough of this complex.
   const everywhere = hosts.length > 0 && hosts.every((host) => names.includes(host.name));
   if (names.length === 1 && !everywhere)
     return `${wanted} is not free on ${screen.safe(name)} now: ${left} is left there.`;
