@@ -26,29 +26,29 @@ export interface ReportQuestion {
   readonly since: Date;
   readonly until: Date;
   readonly by: Dimension;
-  /** This owner's jobs alone. */
+  /** Only this owner's jobs; null: all owners'. */
   readonly owner: string | null;
-  /** This cluster's alone. */
+  /** Only this cluster's jobs; null: all clusters'. */
   readonly cluster: string | null;
   readonly now: Date;
-  /** Which Grid Engine's words the records have; left out: not known. */
+  /** The dialect of Grid Engine that wrote the records; left out: unknown. */
   readonly dialect?: Dialect;
-  /** By which jobs are put into classes; left out: they are not. */
+  /** Rules that put jobs into classes; left out: no classes. */
   readonly rules?: RuleSet;
 }
 
 /** Records that were looked for on some days. */
 export interface Found {
   readonly records: readonly JobRecord[];
-  /** More than these belong here. */
+  /** There are more such records than these. */
   readonly cut: boolean;
-  /** Those that were looked at; null: all. */
+  /** The days that were searched; null: all. */
   readonly days: readonly string[] | null;
 }
 
 interface WasterFound {
   readonly group: SummaryGroup;
-  /** Those that make the waste, the largest first. */
+  /** The job names that make most of the waste, the largest first. */
   readonly names: readonly NameFound[];
   readonly days: readonly string[] | null;
 }
@@ -61,7 +61,7 @@ export interface Material {
   /** The ten owners that wasted most. */
   readonly wasters: readonly WasterFound[];
   readonly killed: KilledJobs & Pick<Found, 'cut' | 'days'>;
-  /** Names of those owners' jobs that mostly stayed far below their limit. */
+  /** Job names of those owners whose jobs mostly stayed far below their limit. */
   readonly farBelow: { readonly names: readonly NameFound[]; readonly days: readonly string[] | null };
   readonly hosts: HostFindings;
   readonly heartbeats: readonly NodeHeartbeat[];
@@ -71,20 +71,26 @@ export interface Material {
 
 const WASTERS = 10;
 const PER_LIST = 500;
-/** Lines, here and there; of a waster that wasted so little, of the waste of all, one. */
+/**
+ * Most lines for a waster, and in a list; after the first three, a waster with a smaller share than WORTH_A_LOOK of all
+ * waste has one.
+ */
 const NAMES_OF_A_WASTER = 3;
 const NAMES_OF_A_LIST = 10;
 const WORTH_A_LOOK = 0.01;
-/** Records of a name: to show, and to advise by. */
+/** Records read for one name: those with the largest waste, and those with the highest peaks. */
 const LARGEST = 30;
 const HIGHEST = 20;
-/** Records that one list may be looked for in, so that a month's report over any number of jobs takes half a second. */
+/**
+ * At most this many records are searched for one list, so that a month's report takes half a second however many jobs
+ * it has.
+ */
 const READ_PER_WASTER = 2_000;
 const READ_PER_LIST = 10_000;
 const LOST_HOSTS = 50;
-/** A night is looked through whole, however many jobs it had. */
+/** A period no longer than this is searched whole, however many jobs it had. */
 const ALL_OF_IT_MS = 2 * DAY_MS;
-/** In a shorter time a host without jobs is nothing to wonder at. */
+/** In a shorter period it is not remarkable if a host has no jobs. */
 const SILENCE_MS = 20 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 
@@ -102,7 +108,7 @@ async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Pro
   const records: JobRecord[] = [];
   let cut = where.days !== null;
   for (const span of where.spans) {
-    // One more than is shown: whether there are more.
+    // One more than is kept, to know whether there are more.
     const found = await recordsIn(reader, { ...filter, ...span, limit: PER_LIST + 1 });
     cut ||= found.length > PER_LIST;
     records.push(...found.slice(0, PER_LIST).filter(ended));
@@ -110,7 +116,7 @@ async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Pro
   return { records, cut, days: where.days };
 }
 
-/** The newest jobs of a span by which waits are judged. */
+/** Waits are judged by at most this many jobs of a span, the newest. */
 const MOST_WAITS = 5_000;
 
 async function askForWaits(reader: ReportReader, where: HeavyDays, whose: Whose): Promise<Waits> {
@@ -125,7 +131,7 @@ interface NameSums extends Omit<NameFound, keyof WholeJobs | 'prediction'> {
   readonly where: HeavyDays;
 }
 
-/** Where an owner's jobs were looked for, their names, and those to be shown. */
+/** On which days an owner's jobs were searched for, their names, and the names to show. */
 interface Searched {
   readonly where: HeavyDays;
   readonly names: readonly NameSums[];
@@ -194,7 +200,10 @@ function predictionFor(
 
 type Place = Span & Pick<RecordsQuery, 'cluster'>;
 
-/** On which days samplers were lost: a summary has it for its whole interval only. */
+/**
+ * The days on which samplers were lost. A summary counts them only for its whole interval, so each day is asked for by
+ * itself.
+ */
 async function daysWithLost(reader: ReportReader, period: Place, days: readonly DayWeight[]): Promise<HeavyDays> {
   const weights: DayWeight[] = [];
   const few = recordsOf(days) <= READ_PER_LIST;
@@ -239,8 +248,8 @@ async function askForToday(reader: ReportReader, all: Asked): Promise<SummaryAns
 }
 
 /**
- * What the days of a period weigh, from whole days alone, which a store has sums of: all of the first day; `today` is what
- * the unfinished last one has of them; left out: nothing.
+ * What the days of a period weigh, by sums of whole days, which stores keep: the first day counts whole; `today` holds
+ * the totals of the unfinished last day (undefined: it has none).
  */
 async function askForDays(reader: ReportReader, all: Asked, today: Totals | undefined): Promise<Days> {
   const since = dayBegin(all.since);
@@ -254,13 +263,13 @@ type Days = (of: (totals: Totals) => number) => readonly DayWeight[];
 
 const mostlyFarBelow = ({ far_below: far, all }: NameSums): boolean => far > 0 && far * 2 >= all;
 
-/** All days that were looked at; null: all that there are. */
+/** All days that were searched; null: every day. */
 function daysOf(places: readonly HeavyDays[]): readonly string[] | null {
   const days = [...new Set(places.flatMap(({ days: some }) => some ?? []))].sort();
   return days.length === 0 ? null : days;
 }
 
-/** Where to look for a list: of a night or two everywhere, else on the days that weigh most. */
+/** Where to search for a list's jobs: everywhere in a period of a night or two, else on the days that weigh most. */
 function whereToLook(period: Span, days: readonly DayWeight[], budget: number): HeavyDays {
   if (period.until - period.since > ALL_OF_IT_MS) return heavyDays(days, period, budget);
   return { spans: days.some(({ weight }) => weight > 0) ? [period] : [], days: null };
@@ -279,7 +288,7 @@ async function askForClusters(
   return [...new Set([...listed, ...whole.flatMap(({ key }) => key ?? [])])].sort();
 }
 
-/** Hosts that may have fallen silent. */
+/** What shows which hosts may have fallen silent. */
 async function askForHosts(reader: ReportReader, period: Place, lost: boolean, days: Days): Promise<HostFindings> {
   const first = dayBegin(period.since);
   const before = await reader.summary({ ...period, since: first - WEEK_MS, until: first, by: 'host' });
@@ -294,7 +303,9 @@ async function askForHosts(reader: ReportReader, period: Place, lost: boolean, d
   return { before: before.groups, during: during.groups, last };
 }
 
-/** Of a time long past they would be of no interest. */
+/**
+ * Heartbeats of the last week; none if the period ended more than a day ago, since they show the hosts as they are now.
+ */
 async function askForHeartbeats(
   reader: ReportReader,
   { now, until, cluster }: ReportQuestion,

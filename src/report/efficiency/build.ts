@@ -15,7 +15,7 @@ function toShares(counts: readonly number[]): ShareOfLimit[] {
   }));
 }
 
-/** By what they turn out to have wasted. */
+/** The lines of these names, the largest waste first. */
 function linesOf(names: readonly NameFound[]): JobLine[] {
   return names
     .flatMap((name) => lineOfName(name) ?? [])
@@ -23,7 +23,10 @@ function linesOf(names: readonly NameFound[]): JobLine[] {
     .sort((a, b) => b.waste_gib_hours - a.waste_gib_hours);
 }
 
-/** The whole of a parallel job may have needed all that its master did not. */
+/**
+ * Whether the jobs of a line could request less: a parallel job may have needed memory that its master's record, which
+ * the sums count, does not show.
+ */
 const couldAskForLess = ({ advice, limit_bytes: limit, peak_bytes: peak }: JobLine): boolean =>
   advice === null ? peak !== null && peak < FAR_BELOW_LIMIT * (limit ?? 0) : advice.kind === 'lower';
 

@@ -11,16 +11,18 @@ import type { HeavyDays } from './heavy-days';
 import type { ClassesFound, ClassLine } from './report';
 import { judgeRuns } from './judge-runs';
 
-/** Records that are judged: those that ran longest, where there are more. */
+/** At most this many records are judged, those that ran longest. */
 const MOST_JUDGED = 5000;
-/** Runs that are read one by one: those of parallel jobs, and those whose chart of memory decides. */
+/**
+ * At most this many runs are read one by one: parallel jobs, and those that a rule judges by their memory over time.
+ */
 const MOST_READ = 200;
 
 async function longest(reader: ReportReader, where: HeavyDays, filter: Omit<RecordsQuery, 'since' | 'until'>) {
   const records: JobRecord[] = [];
   let complete = where.days === null;
   for (const span of where.spans) {
-    // One more than are judged: whether there are more.
+    // One more than are judged, to know whether there are more.
     const query: RecordsQuery = { ...filter, ...span, sort: 'wallclock', limit: MOST_JUDGED + 1, totals: false };
     const { records: found } = await reader.records(query);
     complete &&= found.length <= MOST_JUDGED;

@@ -20,7 +20,7 @@ const keys = (groups: readonly SummaryGroup[]): ReadonlySet<string> => new Set(g
 
 /**
  * Hosts from which nothing is heard any more: their jobs of the week before had samples and those of the period have
- * none, or the last that is known of them is a sampler that died.
+ * none, or the last record from there is of a job whose sampler died.
  */
 export function silentNodes({ before, during, last }: HostFindings): SilentNode[] {
   const heard = keys(before.filter((group) => sampledIn(group) > 0));

@@ -11,9 +11,9 @@ export interface DayWeight {
 }
 
 export interface HeavyDays {
-  /** In the order of time, without gaps or overlaps between neighbours; empty: nothing weighs anything. */
+  /** In order of time, adjacent days as one span; empty: no day has any weight. */
   readonly spans: readonly Span[];
-  /** null: they cover every day that weighs something. */
+  /** The chosen days; null: the spans cover every day that has any weight. */
   readonly days: readonly string[] | null;
 }
 
@@ -29,13 +29,13 @@ export function dayWeights(
   );
 }
 
-/** Each day, unless it adjoins another, is a question of its own to the store. */
+/** Each day, unless it adjoins another, is a query of its own to the store. */
 const MOST_DAYS = 3;
 
 /**
- * The days to look for single jobs on: the heaviest ones, three at most, that have no more than `budget` records
- * together, one at least; all where they have not. A list of the largest jobs thus costs the same for a month of ten million jobs as for
- * a day.
+ * The days to search for single jobs: the whole period if it has no more than `budget` records, else its heaviest days,
+ * at least one and at most three, with no more than `budget` records together. A list of the largest jobs thus costs
+ * the same for a month of ten million jobs as for a day.
  */
 export function heavyDays(weights: readonly DayWeight[], period: Span, budget: number): HeavyDays {
   const candidates = weights.filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight);

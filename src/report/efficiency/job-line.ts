@@ -22,33 +22,36 @@ const BYTE_SECONDS = GIB * 3600;
 
 /** The jobs of one owner and name class: their sums, and some of their records. */
 export interface NameFound extends WholeJobs {
-  /** The class: digits are one `#`. */
+  /** The name class: `#` stands for digits. */
   readonly name: string;
   readonly owner: string;
-  /** All records; `records` are those that wasted most, and those with the highest peaks: what they need all need. */
+  /**
+   * Number of all records; `records` are only those that wasted most and those with the highest peaks: what fits these
+   * fits all.
+   */
   readonly all: number;
   readonly jobs: number;
   readonly failed: number;
   readonly far_below: number;
   readonly waste_gib_hours: number;
-  /** What past runs of these names predict to be enough; null: nothing. */
+  /** The memory that past runs of these names predict to be enough; null: no prediction. */
   readonly prediction: MemoryPrediction | null;
 }
 
-/** Above the peaks; each host of a parallel job by itself. */
+/** Byte-seconds requested above the peaks; each host of a parallel job counts by itself. */
 const unusedOf = (job: readonly JobRecord[]): number =>
   unusedByteSeconds(job, ({ peak_rss: peak }) => peak && figureOf(peak)) ?? 0;
 
 const wasteOfJobs = (records: readonly JobRecord[]): number =>
   toJobLines(records, 'unused').reduce((sum, job) => sum + unusedOf(job), 0) / BYTE_SECONDS;
 
-/** "41 ok, 2 exit 1"; of one record the label alone. */
+/** "41 ok, 2 exit 1"; for a single record only the label. */
 function endingOf(records: readonly JobRecord[]): string {
   const groups = [...groupBy(records, endingLabel)].sort(([, a], [, b]) => b.length - a.length);
   return groups.map(([label, { length }]) => (records.length === 1 ? label : `${length} ${label}`)).join(', ');
 }
 
-/** null: it is unknown, or the request is right. */
+/** null: nothing can be advised, or the request is right. */
 function adviceFor(records: readonly JobRecord[], prediction: Prediction | null): LineAdvice | null {
   const advice = adviseRequest(records, prediction);
   return advice === null ? null : toLineAdvice(advice);
@@ -92,7 +95,9 @@ function toLine(records: readonly [JobRecord, ...JobRecord[]], sums: LineSums, a
   };
 }
 
-/** The highest peak, and whether it is only a lower bound; where nobody measured one, Grid Engine's own. */
+/**
+ * The highest peak, and whether it is only a lower bound; where no peak was measured, Grid Engine's largest maxvmem.
+ */
 function peakOf(records: readonly JobRecord[]): Pick<JobLine, 'peak_bytes' | 'peak_is_lower_bound' | 'maxvmem_bytes'> {
   const peaks = records.flatMap(({ peak_rss: peak }) => peak ?? []);
   const [first, ...others] = peaks;
@@ -117,7 +122,7 @@ export function lineOfName(found: NameFound): JobLine | null {
     prediction === null ? needs : needs.map((record) => judgedBy(record, prediction.complex)),
     prediction,
   );
-  // The highest peaks are those of a host: of jobs with fewer slots, which none of these may be, a slot may need more.
+  // These records have the highest peaks per host: a job that was not read and has fewer slots may need more per slot.
   const unseen = known < jobs && needs.some(({ slots }) => (slots ?? 1) > 1);
   const ending = known >= jobs ? endingOf(records) : failed === 0 ? 'ok' : `${failed} of ${all} failed`;
   return toLine(

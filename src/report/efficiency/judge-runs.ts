@@ -6,16 +6,16 @@ import type { ReportReader } from './ask';
 import { isPart, wholeRun } from './whole-jobs';
 
 export interface JudgedRun {
-  /** Of its master, as far as that was read. */
+  /** The master's record if it was read, else the record that was judged. */
   readonly record: JobRecord;
-  /** Of all of its records that were read. */
+  /** The keys of all records of the run that were read. */
   readonly keys: readonly string[];
   readonly found: readonly Finding[];
-  /** false: it had to be read whole, and was not. */
+  /** false: the run had to be read whole, and was not. */
   readonly complete: boolean;
 }
 
-/** A run with all its records and their charts, of the first store that has it. */
+/** All records of a run with their memory over time, from the first store that has it. */
 async function readRun(readers: readonly ReportReader[], record: JobRecord): Promise<readonly JobRecord[]> {
   for (const reader of readers) {
     const records = await wholeRun(reader, record);
@@ -25,8 +25,8 @@ async function readRun(readers: readonly ReportReader[], record: JobRecord): Pro
 }
 
 /**
- * What rules say of the runs that records are of, each once. Runs of parallel jobs, and those whose chart of memory
- * decides, are read one by one, at most `most`; `leftOut` are more. Rejects with StoreError.
+ * Judges the runs that `records` belong to, each once. Runs of parallel jobs, and those that a rule judges by their
+ * memory over time, are read one by one, at most `most`; `leftOut` counts those beyond. Rejects with StoreError.
  */
 export async function judgeRuns(
   readers: readonly ReportReader[],
@@ -46,7 +46,7 @@ export async function judgeRuns(
     const isOpen = isPart(record) || alone.unknown.some((name) => needSeries.has(name));
     if (isOpen) open += 1;
     const run = isOpen && open <= most ? await readRun(readers, record) : [];
-    // Of a part alone nothing can be said.
+    // A part alone can't be judged.
     const { found } = run.length > 0 ? judge(rules, run, kind) : isPart(record) ? { found: [] } : alone;
     const keys = [...new Set([record, ...run].map(recordKeyText))];
     for (const key of keys) seen.add(key);

@@ -22,28 +22,31 @@ interface KilledRun {
 
 /** Jobs of one owner, of names that differ in their digits only. */
 export interface KilledFound {
-  /** The records that ended so. */
+  /** The records of runs that memory ended. */
   readonly records: readonly [JobRecord, ...JobRecord[]];
-  /** Those of them that were looked at one by one. */
+  /** The runs that were examined one by one. */
   readonly runs: readonly KilledRun[];
-  /** What past runs like the first of those predict to be enough; null: nothing. */
+  /** The memory that past runs like the first of these predict to be enough; null: no prediction. */
   readonly prediction: Prediction | null;
 }
 
 export interface KilledJobs {
   readonly found: readonly KilledFound[];
-  /** Records that the sums count here, and that turned out to have ended of something else. */
+  /** Records that the sums count as ended by memory, but that proved on examination to have another cause. */
   readonly otherwise: number;
 }
 
-/** Of a line so many runs are looked at one by one; of parallel ones, which may have thousands of records, fewer. */
+/**
+ * At most this many runs of a line are examined one by one, and fewer of parallel jobs, which may have thousands of
+ * records.
+ */
 const MOST_RUNS = 30;
 const MOST_PARALLEL = 3;
 
-/** What a user chose is as long as its owner likes. */
+/** Users choose names of any length: longer ones are cut. */
 const LONGEST_NAME = 48;
 
-/** Every format of the report escapes by itself; times of day are as in the rest of it. */
+/** Text is only cut here, as each format of the report escapes it; times of day are as in the rest of the report. */
 const WORDS: Words = {
   safe: (text) => truncate(text, LONGEST_NAME, '…'),
   clock: (time) => {
@@ -52,7 +55,7 @@ const WORDS: Words = {
   },
 };
 
-/** Of a task without a name: its job alone. */
+/** Records are grouped by owner and name class; a slave task without a name only with those of its job. */
 function lineKey({ owner, job_name: name, pe_task_id: task, job_id: job }: JobRecord): string {
   return JSON.stringify([owner, name === null ? null : nameClass(name), name === null && task !== null ? job : null]);
 }
@@ -99,8 +102,8 @@ async function judge(
 }
 
 /**
- * The lines with most jobs, of records that ended badly, which memory ended; each explained, and advised, as `qmemacct
- * job` does it, which may show another cause. Rejects with StoreError.
+ * The groups with most jobs among failed records, of those that memory ended. Runs are explained and advised as by
+ * `qmemacct job`; a run is left out if that shows another cause. Rejects with StoreError.
  */
 export async function askForKilled(
   reader: Pick<AccountingReader, 'job'>,

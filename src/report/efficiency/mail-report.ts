@@ -12,7 +12,7 @@ export interface MailReport {
   readonly json: string;
   /** "1,234 jobs, 41 % of requested memory used at the peak": for a subject. */
   readonly headline: string;
-  /** Who had jobs, where the report is by owner. */
+  /** The owners who had jobs, if the report is by owner, else none. */
   readonly owners: readonly string[];
 }
 

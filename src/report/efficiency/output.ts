@@ -6,7 +6,7 @@ import type { Sums } from './sums';
 const rounded = (value: number | null): number | null =>
   value === null || Number.isInteger(value) ? value : Number(value.toPrecision(9));
 
-/** A line per group, the largest waste first, the head always; the names of the columns are those of the JSON. */
+/** CSV with a line per group, the largest waste first, and always a header; columns are named as in the JSON. */
 export function renderReportCsv(report: Report): string {
   const { since, until } = report.period;
   const names = Object.keys(report.site) as (keyof Sums)[];

@@ -18,38 +18,44 @@ export const REPORT_SCHEMA = 1;
 export interface Report {
   readonly schema: typeof REPORT_SCHEMA;
   readonly created_at: string;
-  /** Jobs that ended in it, and running ones with their last heartbeat in it; half-open. */
+  /** The report covers jobs that ended in it, and running jobs with their last heartbeat in it; half-open. */
   readonly period: { readonly since: string; readonly until: string };
   readonly clusters: readonly string[];
-  /** Whose jobs alone; null: the site's. */
+  /** Only this owner's jobs; null: those of the whole site. */
   readonly owner: string | null;
   readonly by: Dimension;
   readonly site: Sums;
   /** All groups, the largest waste first. */
   readonly groups: readonly ReportGroup[];
   readonly fitting: Fitting;
-  /** At most ten, the largest waste first; of one owner's report that owner. */
+  /** At most ten, the largest waste first; in the report of one owner, that owner. */
   readonly wasters: readonly Waster[];
   readonly killed_by_memory: KilledList;
-  /** Names of the wasters' jobs that mostly stayed far below their limit; of one owner's report none: `wasters` has them. */
+  /**
+   * Job names of the wasters that mostly stayed far below their limit; in the report of one owner none: `wasters` has
+   * them.
+   */
   readonly far_below: JobList;
-  /** By the rules; null: nobody asked. */
+  /** Classes by the rules; null: not asked for. */
   readonly classes: ClassesFound | null;
   readonly waits: Waits;
-  /** By the local hour of the day at which the report was made. */
+  /** By the hour of the day, in the local time of where the report was made. */
   readonly hours: readonly HourOfDay[];
   /** Ended records by peak over limit. */
   readonly shares: readonly ShareOfLimit[];
   readonly coverage: Coverage;
-  /** Of the site's report on 20 hours or more. */
+  /** Only in the site's report on a period of 20 hours or more. */
   readonly silent_nodes: readonly SilentNode[];
   /** Hosts that had jobs in the week before the period and none in it: idle, or gone. */
   readonly hosts_without_jobs: readonly string[];
-  /** Whose last heartbeat shows a problem, the worst first; of the site's report on a time that ended less than a day before. */
+  /**
+   * Hosts whose last heartbeat shows a problem, the worst first; only in the site's report on a period that ended less
+   * than a day ago.
+   */
   readonly host_problems: readonly HostProblems[];
 }
 
-/** As "qmemacct nodes" has it when the report is made. */
+/** As "qmemacct nodes" shows them when the report is made. */
 export interface HostProblems {
   readonly cluster: string;
   readonly host: string;
@@ -62,16 +68,19 @@ export interface ClassesFound {
   readonly rules_version: string;
   /** Runs that were judged. */
   readonly runs: number;
-  /** false: those alone that ran longest on the busiest days, or without some charts; there may be more of a class. */
+  /**
+   * false: only the longest runs of the busiest days were judged, or some without their memory over time; a class may
+   * have more runs.
+   */
   readonly complete: boolean;
   readonly lines: readonly ClassLine[];
 }
 
-/** What asking for much costs: how long jobs waited, by queue and requested memory. */
+/** What large requests cost: how long jobs waited, by queue and requested memory. */
 export interface Waits {
-  /** Those with most jobs; none: no queue had jobs of two sizes. */
+  /** The queues with most jobs; empty: no queue had jobs of two sizes. */
   readonly queues: readonly QueueWaits[];
-  /** null: looked for in the whole period; else only on those days (UTC). Of each span of days the newest 5000 count. */
+  /** The days (UTC) that were searched; null: the whole period. Of each span of days the newest 5000 jobs count. */
   readonly looked_at_days: readonly string[] | null;
 }
 
@@ -81,7 +90,7 @@ export interface ClassLine {
   readonly severity: Severity;
   readonly runs: number;
   readonly owners: number;
-  /** null: not of this kind, or not known. */
+  /** null: no cost of this kind, or unknown. */
   readonly cost_gib_hours: number | null;
   readonly cost_slot_hours: number | null;
   readonly worst: {
@@ -95,8 +104,8 @@ export interface ClassLine {
 }
 
 /**
- * How waste becomes work that it kept from running: it is divided by what a slot, and a job, of this period asked for in
- * the mean. Jobs without a limit are taken to be as wide and as long as the others.
+ * Converts waste into the work that it kept from running: the waste is divided by the mean request of a slot, and of a
+ * job, in this period. Jobs without a limit are assumed to have as many slots and to run as long as the others.
  */
 export interface Fitting {
   readonly gib_per_slot: number | null;
@@ -104,7 +113,7 @@ export interface Fitting {
 }
 
 export interface ReportGroup {
-  /** null: the records that have none. */
+  /** null: the records without one. */
   readonly name: string | null;
   readonly sums: Sums;
 }
@@ -112,7 +121,7 @@ export interface ReportGroup {
 export interface Waster {
   readonly name: string;
   readonly sums: Sums;
-  /** Of the waste of all. */
+  /** Share of the waste of all. */
   readonly share_of_waste: number;
   readonly jobs: JobList;
 }
@@ -122,13 +131,13 @@ export interface JobList {
   /** Records that belong here, listed or not. */
   readonly records: number;
   readonly lines: readonly JobLine[];
-  /** null: looked for in the whole period; else only on those days (UTC), since so many records can't be looked through. */
+  /** The days (UTC) that were searched, where there were too many records to search all; null: the whole period. */
   readonly looked_at_days: readonly string[] | null;
 }
 
-/** Each line with its cause. */
+/** Jobs that memory ended, each line with its cause. */
 export interface KilledList extends JobList {
-  /** Records that are counted here and, looked at one by one, turned out to have ended of something else. */
+  /** Records that are counted here, but that proved on examination to have another cause. */
   readonly otherwise: number;
 }
 
@@ -139,23 +148,23 @@ export interface KilledList extends JobList {
 export interface JobLine {
   readonly cluster: string;
   readonly owner: string | null;
-  /** With digits as one `#`, where several names are meant. */
+  /** With `#` for digits, where several names are meant. */
   readonly job_name: string | null;
   /** Distinct jobs and array tasks. */
   readonly jobs: number;
   readonly records: number;
-  /** false: at least so many; more of this name may belong here. */
+  /** false: the numbers are lower bounds; there may be more jobs of this name. */
   readonly complete: boolean;
-  /** The one that wasted most. */
+  /** The job that wasted most. */
   readonly job_id: number;
   readonly task_id: number | null;
   readonly project: string | null;
   readonly queue: string | null;
-  /** Of those that were looked at; of the others, with `records`, only the sums are known. */
+  /** Hosts of the records that were read; of the others only the sums are known. */
   readonly hosts: readonly string[];
   /** Of the last record. */
   readonly ended_at: string | null;
-  /** The largest on one host. */
+  /** The largest limit on one host. */
   readonly limit_bytes: number | null;
   readonly peak_bytes: number | null;
   /** The upper bound of that peak is not known. */
@@ -163,22 +172,22 @@ export interface JobLine {
   /** Where there is no peak: the largest maxvmem of Grid Engine. */
   readonly maxvmem_bytes: number | null;
   readonly waste_gib_hours: number;
-  /** How they ended, in a few words. */
+  /** How the jobs ended, in a few words. */
   readonly ending: string;
   readonly advice: LineAdvice | null;
-  /** Why they ended badly; null: not of a list of jobs that did, or none was looked at by itself. */
+  /** Why the jobs ended badly; null: this is no list of such jobs, or none of them was examined by itself. */
   readonly cause: LineCause | null;
   /** All that should be asked for next time: "qsub -l h_vmem=6G,h_rt=8:00:00"; null: see `advice`. */
   readonly next_time: string | null;
 }
 
-/** The same as `qmemacct job` says of it. */
+/** The cause as `qmemacct job` states it. */
 interface LineCause {
   readonly causes: readonly Cause[];
   readonly confidence: Confidence;
-  /** Of the job that the line names; times of day are those of where the report was made. */
+  /** About the job that the line names; times of day are local to where the report was made. */
   readonly sentence: string;
-  /** Of the runs that were looked at one by one, how many ended of the same. */
+  /** How many of the `looked_at` runs, which were examined one by one, ended for the same reason. */
   readonly alike: number;
   readonly looked_at: number;
 }
@@ -192,9 +201,12 @@ export interface LineAdvice {
   readonly total_bytes: number;
   readonly per: Per;
   readonly slots: number;
-  /** It ran into its limit: how much it wanted is not known. */
+  /** The job ran into its limit: how much it wanted is unknown. */
   readonly guess: boolean;
-  /** The share of runs that would need more, and the past runs that it rests on; null: it rests on these jobs alone. */
+  /**
+   * The share of runs that would need more, and the number of past runs that this is based on; null: only these jobs
+   * are.
+   */
   readonly risk: number | null;
   readonly runs: number | null;
 }
@@ -220,9 +232,9 @@ export interface Coverage {
 
 export interface SilentNode {
   readonly host: string;
-  /** `unsampled`: jobs ended there, not one with a sample; `lost`: its last record is of a sampler that died. */
+  /** `unsampled`: jobs ended there, not one with a sample; `lost`: its last record is of a job whose sampler died. */
   readonly kind: 'unsampled' | 'lost';
   readonly records: number;
-  /** When that last record was written. */
+  /** When the last record of a `lost` host was written. */
   readonly last_at: string | null;
 }

@@ -6,7 +6,7 @@ export interface Section {
   readonly title: string;
   /** Its table needs the whole width of a screen: nothing is indented. */
   readonly flush?: boolean;
-  /** None has anything to say: the section is left out. */
+  /** If all parts are empty, the section is left out. */
   readonly parts: readonly Part[];
 }
 
@@ -14,13 +14,12 @@ export type Part =
   | { readonly kind: 'paragraph' | 'note'; readonly text: Text | null }
   | { readonly kind: 'hosts'; readonly hosts: readonly HostLine[]; readonly alert: boolean }
   | { readonly kind: 'counts'; readonly counts: readonly Count[] }
-  /** Drawn in HTML alone: the words beside it say the same. */
+  /** Drawn only in HTML: the text beside it says the same. */
   | { readonly kind: 'bar'; readonly share: number }
   | { readonly kind: 'table'; readonly columns: readonly Column[]; readonly groups: readonly Group[] };
 
 /**
- * Our own words, written with the signs of UTF-8 (a screen may have others), or what users wrote, which each renderer
- * makes harmless for its place.
+ * Our own text, in UTF-8 (which a screen may have to replace), or text that users chose, which each renderer escapes.
  */
 export type Text = Piece | readonly Piece[];
 
@@ -28,11 +27,11 @@ export type Words = string | { readonly name: string };
 
 export type Piece =
   | Words
-  /** A sentence of ours in which such names stand. */
+  /** A sentence of ours that contains text users chose. */
   | { readonly sentence: string }
   | { readonly code: string }
   | { readonly tone: Tone; readonly says: string }
-  /** HTML alone has these two: a bar, and a second line in small letters. */
+  /** Only in HTML: a bar, and a second line in small letters. */
   | { readonly gauge: number | null }
   | { readonly small: Text };
 
@@ -54,7 +53,7 @@ export type Medium = 'text' | 'html';
 export interface Column extends ScreenColumn {
   /** Left out of HTML that is shown on a telephone, which has less room than the narrowest screen. */
   readonly wide?: boolean;
-  /** Of HTML. */
+  /** Only for HTML. */
   readonly width?: string;
 }
 
@@ -71,6 +70,6 @@ export interface Group {
 
 export interface Row {
   readonly cells: readonly Text[];
-  /** Belongs under the row: too long for a cell. `of`: what the row is called where it stands apart. */
+  /** Text under the row that is too long for a cell; where it stands apart from the row, `of` names the row. */
   readonly remark?: { readonly of: string; readonly says: Text };
 }

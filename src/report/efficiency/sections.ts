@@ -40,14 +40,14 @@ import {
   withPeakAmount,
 } from './words';
 
-/** More than these would push the rest out of sight. */
+/** No more groups and hosts are shown: they would push the rest out of sight. */
 const GROUPS_SHOWN = 25;
 const HOSTS_NAMED = 20;
 
 interface ColumnOf<Item> extends Column {
   readonly cell: (item: Item) => Text;
   readonly only?: Medium;
-  /** Shown only where an item is so. */
+  /** The column is shown only if this holds for some item. */
   readonly if?: (item: Item) => boolean;
 }
 
@@ -73,7 +73,7 @@ function tableOf<Item>(medium: Medium, columns: readonly ColumnOf<Item>[], items
 const namesOf = (all: readonly string[]): readonly Words[] =>
   all.flatMap((name, index) => (index === 0 ? [{ name }] : [', ', { name }]));
 
-/** "node01, node02 and 7 more", of the first so many. */
+/** "node01, node02 and 7 more": the first HOSTS_NAMED hosts. */
 function firstHosts(all: readonly string[]): readonly Words[] {
   const rest = all.length - HOSTS_NAMED;
   return [...namesOf(all.slice(0, HOSTS_NAMED)), rest > 0 ? ` and ${formatCount(rest)} more` : ''];
@@ -210,7 +210,7 @@ function groups(report: Report, medium: Medium): Section {
 
 type LineColumn = ColumnOf<JobLine>;
 
-/** Which jobs, and whose where that isn't said already; HTML has room for it under the name alone. */
+/** The columns that name a line's jobs, and with `withOwner` their owner, whom HTML shows under the job's name. */
 const jobColumns = (withOwner: boolean): readonly LineColumn[] => [
   { head: 'job', only: 'text', shrinksTo: 20, cell: shortLineJob },
   { head: 'name', only: 'text', shrinksTo: 8, cell: ({ job_name: name }) => (name === null ? '' : { name }) },
@@ -349,7 +349,7 @@ function waits({ waits: found }: Report): readonly Section[] {
   ];
 }
 
-/** All between the overview and the charts, which each renderer draws in its own way. */
+/** All sections between the overview and the charts, which each renderer draws in its own way. */
 export function sectionsOf(report: Report, medium: Medium): readonly Section[] {
   const warnings = [silent(report), hostProblems(report)];
   if (report.site.records === 0) return warnings;
@@ -360,7 +360,7 @@ export function sectionsOf(report: Report, medium: Medium): readonly Section[] {
   return [...warnings, ...jobs, ...classes(report, medium), ...waits(report)];
 }
 
-/** The last one. */
+/** The last section. */
 export function coverageSection({ coverage, site }: Report): Section {
   const { records, sampled, reasons } = coverage;
   return {

@@ -7,7 +7,7 @@ const JOULES_PER_KWH = 3_600_000;
 
 const ratio = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
 
-/** What the period's jobs asked for in the mean. */
+/** The mean requests of the period's jobs. */
 export function fittingOf(totals: Totals): Fitting {
   const limited = Math.max(0, totals.records - totals.without_limit);
   const slotHours = (totals.slot_seconds / SECONDS_PER_HOUR) * (ratio(limited, totals.records) ?? 0);
@@ -34,28 +34,28 @@ export function toSums(totals: Totals, fitting: Fitting) {
     /** The requested memory (the limit, where nothing else was asked for) x wallclock. */
     requested_gib_hours: totals.requested_gib_hours,
     limit_gib_hours: totals.limit_gib_hours,
-    /** Of what was requested, the part of records whose integral, and whose peak, is known. */
+    /** The part of `requested_gib_hours` from records whose integral is known, and from those whose peak is known. */
     requested_with_used_gib_hours: totals.requested_with_used_gib_hours,
     requested_with_peak_gib_hours: totals.requested_with_peak_gib_hours,
-    /** Integral of resident memory over time; and the part of jobs with a request. */
+    /** Integral of resident memory over time; and the part of it from jobs with a request. */
     used_gib_hours: totals.used_gib_hours,
     used_with_request_gib_hours: totals.used_with_request_gib_hours,
-    /** Peak of resident memory x wallclock; and the part of jobs with a request. */
+    /** Peak of resident memory x wallclock; and the part of it from jobs with a request. */
     peak_gib_hours: totals.peak_gib_hours,
     peak_with_request_gib_hours: totals.peak_with_request_gib_hours,
-    /** Integral over request, and peak over request, of the records of jobs with a request that know them. */
+    /** Integral over request, and peak over request, of the records that have both figures. */
     memory_efficiency: ratio(totals.used_with_request_gib_hours, totals.requested_with_used_gib_hours),
     peak_efficiency: ratio(totals.peak_with_request_gib_hours, totals.requested_with_peak_gib_hours),
-    /** Request less peak, x wallclock, of the same records: what nobody could use and nobody did. */
+    /** Request minus peak, x wallclock, of the same records: memory that was kept from others and not used. */
     waste_gib_hours: waste,
     /** What would have fitted into the waste, by the period's `fitting`. */
     waste_slot_hours: fits(fitting.gib_per_slot),
     waste_jobs: fits(fitting.gib_hours_per_job),
-    /** What the jobs were charged with; and the share of the core hours that this covers. */
+    /** The energy charged to the jobs; and the share of the core hours for which it is known. */
     energy_kwh: totals.slot_seconds_with_energy > 0 ? totals.energy_joules / JOULES_PER_KWH : null,
     energy_coverage: ratio(totals.slot_seconds_with_energy, totals.slot_seconds) ?? 0,
     failed: totals.failed,
-    /** Wallclock x slots of those: what they took from others, mostly for nothing. */
+    /** Wallclock x slots of the failed records: time taken from others, mostly for nothing. */
     failed_core_hours: totals.failed_slot_seconds / SECONDS_PER_HOUR,
     killed_by_memory: totals.killed_by_memory,
     above_request: totals.above_request,
@@ -64,13 +64,16 @@ export function toSums(totals: Totals, fitting: Fitting) {
     unsampled: totals.unsampled,
     without_limit: totals.without_limit,
     without_peak: totals.without_peak,
-    /** Of those without a peak, where Grid Engine has a figure (maxvmem): records, request and figure x wallclock. */
+    /**
+     * Of records without a peak, those for which Grid Engine has a figure (maxvmem): their number, and their request
+     * and that figure x wallclock.
+     */
     with_grid_engine: totals.with_grid_engine,
     requested_with_grid_engine_gib_hours: totals.requested_with_grid_engine_gib_hours,
     grid_engine_gib_hours: totals.grid_engine_gib_hours,
-    /** The part of it of jobs with a request. */
+    /** The part of `grid_engine_gib_hours` from jobs with a request. */
     grid_engine_with_request_gib_hours: totals.grid_engine_with_request_gib_hours,
-    /** Request less that figure, x wallclock. */
+    /** Request minus Grid Engine's figure, x wallclock. */
     unused_by_grid_engine_gib_hours: totals.unused_by_grid_engine_gib_hours,
     without_used: totals.without_used,
   };

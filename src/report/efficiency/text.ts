@@ -46,7 +46,7 @@ function renderCounts(counts: readonly Count[], screen: Screen): string[] {
   );
 }
 
-/** Each group is a table by itself; what belongs under a row is under all of them, since rows are lines. */
+/** Each group is a table of its own; remarks on rows follow after the table, since each row is one line. */
 function renderGroup(columns: Extract<Part, { kind: 'table' }>['columns'], group: Group, screen: Screen): string[] {
   const { head, rows } = group;
   const table = (place: Screen): string[] =>
@@ -114,7 +114,7 @@ function gauges({ site }: Report, screen: Screen): readonly Gauge[] {
 interface Bar {
   readonly name: string;
   readonly part: number;
-  /** Of the whole bar, where something is shown behind the part. */
+  /** A second share of the whole bar, drawn behind `part`. */
   readonly behind?: number;
   readonly text: string;
 }

@@ -3,21 +3,27 @@ import type { AccountingReader } from '../../accounting/store';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { wholeOf } from '../job/job-whole';
 
-/** So many parallel jobs of a name are put together, which may each have thousands of records; others are left out. */
+/**
+ * At most this many parallel jobs of a name are put together, as each may have thousands of records; others are left
+ * out.
+ */
 const MOST = 3;
 
 export interface WholeJobs {
-  /** A record for each host of a parallel job, as its tasks fill it; other records as they were. */
+  /** A record for each host of a parallel job, with the memory of all its tasks there; other records unchanged. */
   readonly records: readonly JobRecord[];
   /** What a request must fit: each host's memory, and each process's address space. */
   readonly needs: readonly JobRecord[];
 }
 
-/** Whether its record says only a part: its master mostly starts the tasks and holds next to nothing itself. */
+/**
+ * Whether a record shows only a part of its job: a parallel job's master mostly starts the tasks and uses hardly any
+ * memory itself.
+ */
 export const isPart = ({ granted_hosts: hosts, pe_task_id: task }: JobRecord): boolean =>
   task !== null || (hosts?.length ?? 0) > 1;
 
-/** All records of the run that this one is of, as the store has them. Rejects with StoreError. */
+/** All records of the run that `part` belongs to, as the store has them. Rejects with StoreError. */
 export async function wholeRun(reader: Pick<AccountingReader, 'job'>, part: JobRecord): Promise<readonly JobRecord[]> {
   const { cluster, job_id, task_id } = part;
   const { records } = await reader.job({ cluster, job_id, ...(task_id === null ? {} : { task_id }), all: true });
@@ -27,7 +33,7 @@ export async function wholeRun(reader: Pick<AccountingReader, 'job'>, part: JobR
     .map(({ record }) => record);
 }
 
-/** Records of which those of parallel jobs are replaced by their whole jobs. Rejects with StoreError. */
+/** These records, with those of parallel jobs replaced by their whole jobs. Rejects with StoreError. */
 export async function withWholeJobs(
   reader: Pick<AccountingReader, 'job'>,
   records: readonly JobRecord[],

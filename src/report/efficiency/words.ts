@@ -28,9 +28,9 @@ import type {
 } from './report';
 import type { Sums } from './sums';
 
-/** Sentences of the report, with the signs of UTF-8; no text that users chose is in them. */
+/** Sentences of the report, in UTF-8; only those of `causeText` and `costliestText` contain text that users chose. */
 
-/** Not known, or none. */
+/** Stands for a value that is unknown, or for none. */
 export const NONE = '–';
 
 export const GIB_HOURS = 'GiB·h';
@@ -55,11 +55,13 @@ function memoryPart(part: number | null, whole: number): string {
   return `${part === null ? 'not known' : (texts[1] ?? '')} of ${texts[0] ?? ''} ${unit}`;
 }
 
-/** What `part` is of `asked`, which its records requested; of all that was requested where it is of nothing. */
+/**
+ * `part` of `asked`, which the records with that figure requested; "not known" of all requests where no record has it.
+ */
 const ofRequested = (part: number, asked: number, { requested_gib_hours: all }: Sums): string =>
   asked > 0 ? memoryPart(part, asked) : memoryPart(null, all);
 
-/** The mean, and the peak, of what was requested where it is known. */
+/** Mean memory, and peak memory, of what was requested by records where it is known. */
 export const usedOfRequested = (sums: Sums): string =>
   ofRequested(sums.used_with_request_gib_hours, sums.requested_with_used_gib_hours, sums);
 export const peakOfRequested = (sums: Sums): string =>
@@ -71,7 +73,7 @@ export function coreTimes({ cpu_hours: cpu, core_hours: cores }: Sums): string {
   return `${texts.join(' of ')} ${unit}`;
 }
 
-/** What the sums hold of it; null: none of their records has it. */
+/** `value`, summed over all records but those `without` it; null: no record has it. */
 const knownOf = (value: number, without: number, { records }: Pick<Sums, 'records'>): number | null =>
   records > 0 && without >= records ? null : value;
 
@@ -142,7 +144,7 @@ export function killedText({ records }: JobList, { failed, failed_core_hours: ho
   return `${plural(failed, 'record')} ended badly (${amount(hours)} core hours), ${by}.`;
 }
 
-/** Which days a list is from, where it is not from all of them; null: it is. */
+/** From how many days a list is; null: from all of them. */
 export function listNote({ looked_at_days: days }: Pick<JobList, 'looked_at_days'>): string | null {
   return days === null ? null : `From the ${plural(days.length, 'day')} with the highest sums only.`;
 }
@@ -150,7 +152,7 @@ export function listNote({ looked_at_days: days }: Pick<JobList, 'looked_at_days
 /** "408000.7" */
 export const jobNumber = (line: JobLine): string => jobTaskName(line);
 
-/** "1.53 GiB", "≥ 1.53 GiB", "~1.53 GiB" of Grid Engine, as job lists have it. */
+/** "1.53 GiB", "≥ 1.53 GiB", "~1.53 GiB" by Grid Engine, as job lists show it. */
 export function peakText({ peak_bytes: peak, peak_is_lower_bound: open, maxvmem_bytes: counted }: JobLine): string {
   if (peak === null) return counted === null ? NONE : formatCounted(counted);
   return `${open ? '≥ ' : ''}${formatHeld(peak)}`;
@@ -190,7 +192,7 @@ export function causeText({ cause }: JobLine): string | null {
   return `${sentence} Of the ${formatCount(looked)} runs examined, ${same} ended for this reason.`;
 }
 
-/** What the sums count among them, and a closer look does not; null: nothing. */
+/** How many records the sums count as ended by memory, although examination shows otherwise; null: none. */
 export function otherwiseText({ otherwise }: KilledList): string | null {
   if (otherwise === 0) return null;
   const were = otherwise === 1 ? 'was' : 'were';
@@ -211,11 +213,14 @@ export function silentText({ kind, records, last_at: at }: SilentNode): string {
   return `the sampler of its last job was lost${when}`;
 }
 
-/** When most was requested, and what was in use then: no share, since not all jobs are sampled or have a request. null: nothing was requested. */
 /** Whether memory in use was measured in any hour of the day. */
 export const knowsUsedHours = ({ hours }: Pick<Report, 'hours'>): boolean =>
   hours.some(({ used_gib_hours: used }) => used > 0);
 
+/**
+ * When most was requested, and what was in use then: no share, since not all jobs are sampled or have a request. null:
+ * nothing was requested.
+ */
 export function hoursText(report: Report): string | null {
   const { hours } = report;
   const busiest = hours.reduce(
@@ -233,7 +238,7 @@ export function hoursText(report: Report): string | null {
   );
 }
 
-/** An amount over records of which `without` lack what it sums; '' where none has it. */
+/** `value`, summed over all records but those `without` it; '' where no record has it. */
 function knownAmount(value: number, without: number, sums: Pick<Sums, 'records'>): string {
   return knownOf(value, without, sums) === null ? '' : amount(value);
 }
@@ -241,15 +246,15 @@ function knownAmount(value: number, without: number, sums: Pick<Sums, 'records'>
 const aboutAmount = (value: number, { with_grid_engine: records }: Sums): string =>
   records === 0 ? '' : `~${amount(value)}`;
 
-/** The means over time, of jobs with a request where any has one; '' where none is known. */
+/** Memory in use over time, of jobs with a request where any has one; '' where it is unknown. */
 export const meanAmount = (sums: Sums): string => {
   const asked = sums.requested_with_used_gib_hours > 0;
   return knownAmount(asked ? sums.used_with_request_gib_hours : sums.used_gib_hours, sums.without_used, sums);
 };
 
 /**
- * The peaks over time, of jobs with a request where any has one; with ~ by Grid Engine's figure where no record has a
- * peak; '' where neither is known.
+ * Peaks over time, of jobs with a request where any has one; where no record has a peak, with ~ Grid Engine's figure;
+ * '' where neither is known.
  */
 export const peakAmount = (sums: Sums): string => {
   const asked = sums.requested_with_peak_gib_hours > 0;
@@ -260,22 +265,25 @@ export const peakAmount = (sums: Sums): string => {
   );
 };
 
-/** What was requested where that peak is known. */
+/** What records with a known peak requested; where none has a peak, with ~ what those with Grid Engine's figure did. */
 export const withPeakAmount = (sums: Sums): string =>
   knownAmount(sums.requested_with_peak_gib_hours, sums.without_peak, sums) ||
   aboutAmount(sums.requested_with_grid_engine_gib_hours, sums);
 
-/** Whether that is visibly less than all that was requested. */
+/** Whether the requests of records with a known peak are visibly less than all requests. */
 export function isPartlyKnown(sums: Sums): boolean {
   const known = knownOf(sums.requested_with_peak_gib_hours, sums.without_peak, sums);
   return known !== null && known < 0.99 * sums.requested_gib_hours;
 }
 
-/** What was requested above those. */
+/** What was requested above the peaks; where no record has a peak, with ~ above Grid Engine's figures. */
 export const wasteAmount = (sums: Sums): string =>
   knownAmount(sums.waste_gib_hours, sums.without_peak, sums) || aboutAmount(unusedByGridEngine(sums), sums);
 
-/** In which quarter most records are. */
+/**
+ * The shares of records that used less than a quarter, and less than half, of their limit at the peak, and that reached
+ * it; null: no records.
+ */
 export function sharesText({ shares }: Report): string | null {
   const all = shares.reduce((sum, { records }) => sum + records, 0);
   if (all === 0) return null;
@@ -292,18 +300,18 @@ export function sharesText({ shares }: Report): string | null {
 const WASTERS_ANYWAY = 3;
 const WORTH_A_WORD = 0.01;
 
-/** Who wasted so little is not named, unless nearly nobody wasted anything. */
+/** The wasters that are named: the first three, and others with at least WORTH_A_WORD of the waste. */
 export function shownWasters({ wasters }: Report): readonly Waster[] {
   return wasters.filter(({ share_of_waste: part }, index) => index < WASTERS_ANYWAY || part >= WORTH_A_WORD);
 }
 
-/** "4711.3 of bob: memory grew all the time ..."; what users wrote is as it is. */
+/** "4711.3 of bob: memory grew all the time ..."; text that users chose is not escaped. */
 export function costliestText({ worst }: ClassLine): string {
   const { job_id, task_id, owner, evidence } = worst;
   return `${jobTaskName({ cluster: '', job_id, task_id })}${owner === null ? '' : ` of ${owner}`}: ${evidence}`;
 }
 
-/** What was judged by the rules. */
+/** How many runs the rules judged. */
 export function judgedText({ runs, complete }: ClassesFound): string {
   const of = complete ? '' : ', those that ran longest; there may be more';
   return `Of ${plural(runs, 'run')}${of}. "qmemacct jobs --class NAME" lists them.`;

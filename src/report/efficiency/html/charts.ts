@@ -4,7 +4,7 @@ import { hoursText, memoryTime, sharesText } from '../words';
 import { look, type ColourName, element, fragment, type Html } from './markup';
 import { note } from './parts';
 
-/** Charts of table cells: mail programs show no SVG and run no script. */
+/** Charts made of table cells: mail programs show no SVG and run no script. */
 
 const HEIGHT = 110;
 
@@ -98,7 +98,7 @@ function fillOf(from: number, to: number | null): ColourName {
   return to <= 0.25 + 1e-9 || from >= 0.9 - 1e-9 ? 'fill-warning' : 'fill-good';
 }
 
-/** How many records used how much of their limit at the peak; null: nothing to draw. */
+/** Histogram of peak memory as a share of the limit; null: nothing to draw. */
 export function sharesChart(report: Report): Html | null {
   const says = sharesText(report);
   if (says === null) return null;

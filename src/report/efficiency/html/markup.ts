@@ -1,8 +1,8 @@
 import { escapeForHtml } from '../../format/escape';
 
 /**
- * Colours twice: written into the elements for mail programs that read nothing else, and as classes for the dark, which
- * override them where a program knows `prefers-color-scheme`.
+ * Colours are given twice: in the elements, for mail programs that read nothing else, and as classes for dark mode,
+ * which override them where a program knows `prefers-color-scheme`.
  */
 interface Colour {
   readonly property: string;
@@ -34,13 +34,13 @@ const COLOURS = {
 
 export type ColourName = keyof typeof COLOURS;
 
-/** Attributes of an element: its own style, and colours that follow the reader's light or dark. */
+/** Attributes of an element: its own style, and colours that follow the reader's light or dark mode. */
 export function look(style: string, ...colours: readonly ColourName[]): Attributes {
   const own = colours.map((name) => `${COLOURS[name].property}:${COLOURS[name].light}`);
   return { class: colours.join(' '), style: [...own, ...(style === '' ? [] : [style])].join(';') };
 }
 
-/** As `look`, with a class of the sheet: `wide` is left out on narrow screens. */
+/** As `look`, with a class of SHEET: elements of class `wide` are hidden on narrow screens. */
 export function lookAs(name: string, style: string, ...colours: readonly ColourName[]): Attributes {
   const { class: classes, ...rest } = look(style, ...colours);
   return { class: [name, classes].join(' ').trim(), ...rest };
@@ -55,7 +55,7 @@ const light = Object.entries(COLOURS)
 
 const LINE = { light: '#e2e5ea', dark: '#2e353f' } as const;
 
-/** What inline styles can't say, and what they would say too often. */
+/** Styles that can't be inline, and those that would be repeated too often. */
 export const SHEET =
   `:root{color-scheme:light dark}` +
   `.data td,.data th{padding:6px 0 6px 12px;border-bottom:1px solid ${LINE.light}}` +
@@ -102,7 +102,7 @@ export function element(tag: string, attributes: Attributes, ...children: readon
   return { html: VOID.has(tag) ? open : `${open}${fragment(...children).html}</${tag}>` };
 }
 
-/** Markup of our own, which holds nothing that anybody chose. */
+/** Markup of our own: it must contain no text that anybody else chose. */
 export function verbatim(html: string): Html {
   return { html };
 }

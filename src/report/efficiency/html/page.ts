@@ -7,7 +7,7 @@ import { FONT, look, lookAs, SHEET, element, verbatim, type Html } from './marku
 import { layout } from './parts';
 import { chartsCard, inHtml, overviewCard, sectionCard } from './sections';
 
-/** Nothing is loaded and nothing runs; styles are inline, since that is what mail programs keep. */
+/** Nothing is loaded and nothing runs; styles are inline, since mail programs keep only those. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 function header(report: Report): Html {

@@ -4,22 +4,22 @@ import { shareTone } from '../../screen/gauge';
 import type { Tone } from '../../screen/screen';
 import { FONT, look, MONO, type ColourName, element, fragment, type Child, type Html } from './markup';
 
-/** Lean: Gmail cuts off a mail after 102 kB. */
+/** Attributes in place of styles are shorter: Gmail cuts off a mail after 102 kB. */
 export const PLAIN = { cellpadding: 0, cellspacing: 0, width: '100%' } as const;
 export const SMALL = 'font-size:13px;line-height:18px';
 const LONGEST_NAME = 48;
 
-/** What a user chose: as it is, apart from its neighbours, and not as long as its owner likes. */
+/** Text that a user chose: escaped, kept apart from its neighbours (`bdi`), and cut if it is long. */
 export function named(text: string): Html {
   return element('bdi', {}, truncate(escapeForTerminal(text), LONGEST_NAME, '…'));
 }
 
-/** A table that only arranges. */
+/** A table for layout only. */
 export function layout(style: string, ...rows: readonly Child[]): Html {
   return element('table', { ...PLAIN, role: 'presentation', style }, ...rows);
 }
 
-/** A section in a box of its own; nothing where there is nothing in it. */
+/** A section in a box of its own; empty where it has no content. */
 export function card(title: string, ...children: readonly Child[]): Html {
   const shown = children.filter((child) => child !== null && fragment(child).html !== '');
   if (shown.length === 0) return fragment();
@@ -50,7 +50,7 @@ const FILLS: Readonly<Record<Tone, ColourName>> = {
   bad: 'fill-bad',
 };
 
-/** A bar of cells, which no mail program strips. */
+/** A bar made of table cells, which no mail program strips. */
 export function bar(share: number, fill: ColourName, height: number): Html {
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 100);
   const cell = (width: number, colour: ColourName): Html | null =>

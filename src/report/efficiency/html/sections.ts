@@ -94,7 +94,7 @@ function hostLines({ hosts, alert }: Extract<Part, { kind: 'hosts' }>): Html {
   return layout('', element('tr', {}, element('td', box, ...items)));
 }
 
-/** Whose rows follow, and how much of all they are. */
+/** The head of a group of rows: its name, and its share of the whole. */
 function groupHead({ name, says, share: part, note: more }: NonNullable<Group['head']>): Html {
   const left = look('font-size:14px;line-height:20px;font-weight:600;overflow-wrap:anywhere', 'ink');
   const right = { ...look('font-size:13px;line-height:20px;padding-left:10px', 'ink'), align: 'right' };
@@ -169,7 +169,7 @@ function inCard(part: Part): Html | null {
 
 export const sectionCard = ({ title, parts }: Section): Html => card(title, ...parts.map(inCard));
 
-/** The figures that matter most in large type, and what is to be said of them. */
+/** The figures that matter most in large type, then what the overview says of them. */
 export const overviewCard = (report: Report): Html =>
   card('Overview', report.site.records === 0 ? null : tiles(report), ...overview(report).map(inCard));
 
