@@ -6,20 +6,23 @@ import { formatBytes } from './units';
 /** Grid Engine's own figure: "~1.53 GiB". */
 export const formatCounted = (bytes: number): string => `~${formatBytes(bytes)}`;
 
-/** A peak's figure alone, rounded down, since it is a lower end: "1.53 GiB". */
+/** A peak's figure alone, rounded down, since it is a lower bound: "1.53 GiB". */
 export function formatHeld(bytes: number): string {
   return formatBytes(bytes, 'down');
 }
 
-/** A peak as one number, the same wherever there is room for no more: "1.53 GiB", "≥ 1.53 GiB" without a measured upper end. */
+/**
+ * A peak as one number, wherever there is no room for both bounds: "1.53 GiB", "≥ 1.53 GiB" without a measured upper
+ * bound.
+ */
 export function formatPeak(bracket: Ends, glyphs: Glyphs): string {
   const held = formatHeld(figureOf(bracket));
   return measuredUpper(bracket) === null ? `${glyphs.atLeast} ${held}` : held;
 }
 
 /**
- * A peak's ends: "1.53 GiB", "1.50 – 1.62 GiB", "≥ 1.53 GiB". Lower ends are rounded down, upper ends up; one that is
- * only a limit is none.
+ * A peak's bounds: "1.53 GiB", "1.50 – 1.62 GiB", "≥ 1.53 GiB". Lower bounds are rounded down, upper bounds up; an
+ * upper bound that is only a limit is not shown.
  */
 export function formatBracket(bracket: Ends & Pick<Bracket, 'exact'>, glyphs: Glyphs): string {
   const lower = formatHeld(figureOf(bracket));
@@ -34,7 +37,7 @@ export function formatBracket(bracket: Ends & Pick<Bracket, 'exact'>, glyphs: Gl
     : `${lower} ${glyphs.dash} ${upper}`;
 }
 
-/** What the ends are worth, in one or two words. */
+/** How far a peak's bounds can be relied on, in a few words. */
 export function bracketStanding(bracket: Bracket): string {
   if (bracket.upper_bytes !== null && measuredUpper(bracket) === null) return 'up to the limit';
   if (bracket.exact) return 'exact';
@@ -67,7 +70,7 @@ const OPEN_REASONS: Readonly<Record<OpenReason, string>> = {
   swap: 'the kernel does not record swap peaks',
 };
 
-/** Why an upper end is open, in plain words. */
+/** Why an upper bound is unknown, in plain words. */
 export function explainOpen(reason: OpenReason): string {
   return OPEN_REASONS[reason];
 }
@@ -81,7 +84,7 @@ const SOURCES: Readonly<Record<BracketSource, string>> = {
   limit: "the job's limit",
 };
 
-/** What an end rests on, in plain words. */
+/** What a bound rests on, in plain words. */
 export function explainSource(source: BracketSource): string {
   return SOURCES[source];
 }

@@ -2,12 +2,14 @@ import { printable } from '../../base/printable';
 
 /** How text that users chose (job names, owners, commands) is made harmless for the place where it is printed. */
 
-/** Text for a terminal: whatever could move the cursor, reorder or hide is shown as an escape (`\x1b`, `\u202e`). */
+/**
+ * Text for a terminal: whatever could move the cursor, reorder or hide text is shown as an escape (`\x1b`, `\u202e`).
+ */
 export function escapeForTerminal(text: string, unicode = true): string {
   return printable(text, unicode);
 }
 
-/** Most cells are so: nothing about them needs a second look. */
+/** Most cells look like this, and need no escaping. */
 const PLAIN_CELL = /^[\w.:/][\w.:/-]*$/;
 
 /**
@@ -23,14 +25,14 @@ export function escapeForCsv(text: string): string {
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Text for an HTML element or a quoted attribute: no markup, and nothing that could reorder or hide. */
+/** Text for an HTML element or a quoted attribute: no markup, and nothing that could reorder or hide text. */
 export function escapeForHtml(text: string): string {
   return printable(text).replace(/[&<>"']/g, (character) => HTML[character] ?? '');
 }
 
 /** JSON that means the same and is safe to print: what JSON leaves raw (DEL, C1, bidi controls) becomes `\uXXXX`. */
 export function escapeJson(json: string): string {
-  // Most texts are ASCII, which takes a tenth of the time to find out.
+  // Most texts are ASCII: to test that takes a tenth of the time of the replacement.
   if (Buffer.byteLength(json) === json.length && !json.includes('\u007f')) return json;
   return json.replace(/[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -15,7 +15,7 @@ export function formatMoment(date: Date): string {
   return `${formatDay(date)} ${formatClock(date)}`;
 }
 
-/** The same to the minute: "2026-11-20 14:02". */
+/** Local day and time to the minute: "2026-11-20 14:02". */
 export function formatMinute(date: Date): string {
   return formatMoment(date).slice(0, -3);
 }
@@ -28,7 +28,7 @@ export function formatZone(date: Date): string {
   return `UTC${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
 }
 
-/** "2026-11-20 14:02 → 2026-11-21 15:25 UTC+01:00"; the zone of both where it changes in between. */
+/** "2026-11-20 14:02 → 2026-11-21 15:25 UTC+01:00"; both times have their zone where it changes in between. */
 export function formatInterval(from: Date, to: Date, between: string, format = formatMinute): string {
   const [first, last] = [formatZone(from), formatZone(to)];
   return `${format(from)}${first === last ? '' : ` ${first}`} ${between} ${format(to)} ${last}`;

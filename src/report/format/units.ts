@@ -65,7 +65,9 @@ export const plural = (count: number, one: string, many = `${one}s`): string =>
 
 const SMALLEST_SHOWN = 1e-6;
 
-/** A number: at most three significant digits, thousands set apart ("0.012", "3.12", "1,234"); what is not 0 is not "0". */
+/**
+ * A number: at most three significant digits, thousands set apart ("0.012", "3.12", "1,234"); only 0 is shown as "0".
+ */
 export function formatNumber(value: number): string {
   if (value >= 999.5) return formatCount(value);
   if (value > 0 && value < SMALLEST_SHOWN) return `<${SMALLEST_SHOWN.toFixed(6)}`;
@@ -75,7 +77,7 @@ export function formatNumber(value: number): string {
 
 const GIB_HOUR = GIB * 3600;
 
-/** GiB times hours of bytes times seconds. */
+/** Converts bytes times seconds into GiB times hours. */
 export const gibHoursOf = (byteSeconds: number): number => byteSeconds / GIB_HOUR;
 
 /** Memory held over time, in GiB times hours, without the unit: for columns whose head names it. */
@@ -91,7 +93,7 @@ interface Amounts {
 
 type Unit = readonly [name: string, perLargest: number];
 
-/** In the unit that suits the largest amount: the first one, or of small amounts a smaller. */
+/** Amounts in the unit that suits the largest: the first unit, or a smaller one for small amounts. */
 function amountsIn(units: readonly [Unit, ...Unit[]], least: number, amounts: readonly number[]): Amounts {
   const most = amounts.reduce((a, b) => Math.max(a, b), 0);
   const smallest = units[units.length - 1] ?? units[0];
@@ -99,10 +101,10 @@ function amountsIn(units: readonly [Unit, ...Unit[]], least: number, amounts: re
   return { texts: amounts.map((amount) => formatNumber(amount * factor)), unit };
 }
 
-/** What is shown with three digits is no less than this. */
+/** The smallest value that three digits show as 1. */
 const ONE = 0.9995;
 
-/** Memory held over time, given in GiB times hours: "2.35" GiB·h; of short or small jobs in MiB·h or KiB·h. */
+/** Memory held over time, given in GiB times hours: "2.35" GiB·h; for short or small jobs in MiB·h or KiB·h. */
 export function formatMemoryTimes(gibHours: readonly number[], dot: string): Amounts {
   return amountsIn(
     [
@@ -115,13 +117,13 @@ export function formatMemoryTimes(gibHours: readonly number[], dot: string): Amo
   );
 }
 
-/** Of one amount, with its unit: "2.35 GiB·h". */
+/** One amount of memory over time, with its unit: "2.35 GiB·h". */
 export function formatMemoryTime(gibHours: number, dot: string): string {
   const { texts, unit } = formatMemoryTimes([gibHours], dot);
   return `${texts.join()} ${unit}`;
 }
 
-/** Time times slots (or cores), given in hours: "12.3" slot·h; of short jobs in minutes or seconds. */
+/** Time times slots (or cores), given in hours: "12.3" slot·h; for short jobs in minutes or seconds. */
 export function formatSlotTimes(hours: readonly number[], what: string): Amounts {
   return amountsIn(
     [

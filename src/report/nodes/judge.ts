@@ -5,13 +5,15 @@ import { formatCount, formatDuration } from '../format/units';
 export type NodeState = 'ok' | 'warning' | 'critical';
 const STATES: readonly NodeState[] = ['ok', 'warning', 'critical'];
 
-/** Seconds without a heartbeat of a host, or that a record waits there, from which that is a warning, and critical. */
+/**
+ * For how many seconds a host may send no heartbeat, or a record may wait on it, before that is a warning, or critical.
+ */
 export interface Patience {
   readonly warning: number;
   readonly critical: number;
 }
 
-/** Where nobody says otherwise. */
+/** The default. */
 export const USUAL_PATIENCE: Patience = { warning: 1800, critical: 7200 };
 
 /** A host, and what is wrong with it. */
@@ -23,7 +25,7 @@ export interface JudgedNode {
   readonly problems: readonly string[];
 }
 
-/** Accounting lines are joined with records within so many seconds. */
+/** Accounting lines are joined with records within so many seconds: clocks may differ no more. */
 const CLOCK_TOLERANCE = 2;
 
 const SOURCES_NAMED = 5;
@@ -77,7 +79,7 @@ const worst = (states: readonly NodeState[]): NodeState =>
 export const worstState = (nodes: readonly JudgedNode[]): NodeState => worst(nodes.map(({ state }) => state));
 
 /**
- * Every host with a heartbeat, and those of Grid Engine's without one (`silent`): the worst first, then those with the
+ * Every host with a heartbeat, and Grid Engine's hosts without one (`silent`): the worst first, then those with the
  * oldest heartbeat, then by name.
  */
 export function judgeNodes(
@@ -108,7 +110,7 @@ export function judgeNodes(
   );
 }
 
-/** Of all heartbeats those since then (ms), and the last ones of Grid Engine's hosts however long ago they were. */
+/** The heartbeats since then (ms since the epoch), and those of Grid Engine's hosts, however old. */
 export function heartbeatsSince(
   since: number,
   heartbeats: readonly NodeHeartbeat[],

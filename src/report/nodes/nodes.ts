@@ -96,7 +96,7 @@ export function renderNodes(nodes: readonly JudgedNode[], screen: Screen): strin
   return [nodesText(nodes, screen), '', ...renderTable(NODE_COLUMNS, nodeCells(nodes, screen), screen)];
 }
 
-/** For programs. */
+/** All hosts as JSON, with totals. */
 export function renderNodesJson(nodes: readonly JudgedNode[]): string {
   const totals = {
     hosts: nodes.length,
@@ -155,12 +155,12 @@ export function renderCheck(nodes: readonly JudgedNode[]): string {
   return `${checkLine(worstState(nodes), `${plural(nodes.length, 'host')}, ${says}`)} | ${figures}`;
 }
 
-/** The line of a check that could not look. */
+/** The line of a check that could not be made. */
 export function renderUnknown(reason: string): string {
   return checkLine('unknown', reason);
 }
 
-/** What stands behind a bar is figures to the monitoring. */
+/** Monitoring takes what follows a `|` for figures, so the text must not contain one. */
 function checkLine(state: NodeState | 'unknown', text: string): string {
   return `QMEMACCT ${state.toUpperCase()} - ${escapeForTerminal(text, false).replaceAll('|', '/')}`;
 }

@@ -9,28 +9,28 @@ import { runGroups, type JobRun } from '../job/job-run';
 import { withClasses, type Judges } from '../rules/judge';
 import type { Account } from './json';
 
-/** The records of some jobs, as a store's `jobs` has them. Rejects with StoreError. */
+/** Finds the records of some jobs, as a store's `jobs` does. Rejects with StoreError. */
 export type FindJobs = (numbers: readonly number[], fields?: readonly FieldName[]) => Promise<readonly StoredRecord[]>;
 
 /** What is said of a record beside its fields. */
 type Said = Omit<Account, 'record'>;
 
-/** The runs of a job number, as far as its records do not show them one by one. */
+/** What is known of the runs of a job number beyond its single records. */
 interface JobRuns {
   /** Records of runs that are not the first of the first job of this number, by their keys. */
   readonly later: ReadonlyMap<string, Pick<JobRun, 'attempt' | 'incarnation'>>;
-  /** What is said of all records, by their keys, where several of them are one run; else none. */
+  /** What is said of each record, by its key, where several records are one run; else empty. */
   readonly said: ReadonlyMap<string, Said>;
 }
 
 const FIRST = { attempt: 1, incarnation: 1 };
 
-/** Jobs in one question: their records, which can be many for each, are in memory. */
+/** At most so many jobs are asked for at once: all their records are in memory together. */
 const ASKED_AT_ONCE = 2000;
 
 /**
- * What machines are shown of records, page by page: which run of its job each is, what to request for the next and, where
- * they are judged, its classes. A store numbers the runs of whole jobs; of these is kept what the next page may need.
+ * What machine formats show of records, page by page: which run of its job each is, what to request next time and, if
+ * asked for, its classes. A store numbers the runs of whole jobs; what the next page may need of this is kept.
  */
 export class Accounts {
   private jobs: ReadonlyMap<number, JobRuns> = new Map();

@@ -32,7 +32,7 @@ export interface RecordColumn extends Column {
   /** For the list of all columns. */
   readonly says: string;
   readonly cell: (line: RecordLine, screen: Screen) => string;
-  /** The same of a line that was added up; left out: it needs the records. */
+  /** The cell of a line that a store added up; left out: the column needs the records. */
   readonly summed?: (line: JobLine, screen: Screen) => string;
 }
 
@@ -43,7 +43,7 @@ export type ListLine = RecordLine | JobLine;
 
 const isSummed = (line: ListLine): line is JobLine => 'ends' in line;
 
-/** A line added up: each of its columns asks for it. */
+/** A line added up; kept, since many of its columns ask for it. */
 export function summedLine(line: ListLine): JobLine {
   if (isSummed(line)) return line;
   const known = LINES.get(line) ?? jobLineOf(line);
@@ -51,7 +51,7 @@ export function summedLine(line: ListLine): JobLine {
   return known;
 }
 
-/** A cell that needs no more than sums and what stands out. */
+/** A cell that needs only sums over the line, and its latest and fullest record. */
 const ofSums = (
   summed: (line: JobLine, screen: Screen) => string,
 ): Required<Pick<RecordColumn, 'cell' | 'summed'>> => ({
@@ -82,7 +82,7 @@ const overTime = (record: JobRecord, bytes: number | null): number | null =>
 
 const heldOf = (bracket: Bracket | null): number | null => bracket && figureOf(bracket);
 
-/** What all records of a line say, or how many different things. */
+/** The value that all records of a line have, or how many different ones there are. */
 function agreed(line: RecordLine, screen: Screen, what: string, of: Of<string | null>): string {
   const values = new Set(line.map(of).filter((value) => value !== null));
   return values.size <= 1 ? screen.safe([...values][0] ?? '') : `${formatCount(values.size)} ${what}`;
@@ -111,7 +111,7 @@ function memoryText({ fullest }: JobLine, screen: Screen): string {
   return shareText(memoryEfficiency(fullest), screen);
 }
 
-/** How a record stands among others of its job. */
+/** How a record ended, or its state, in a line that counts several. */
 function labelOf(record: JobRecord, screen: Screen): string {
   return heartbeatOf(record, screen)?.silent ? 'silent' : endingLabel(record);
 }
@@ -149,7 +149,7 @@ const peakCell =
     return bracket === null ? '' : formatPeak(bracket, screen.glyphs);
   };
 
-/** Where nobody measured a peak what Grid Engine counted. */
+/** The peak; where none was measured, Grid Engine's figure. */
 function peakText(
   { fullest: { peak_rss: peak }, largest_counted_bytes: counted }: JobLine,
   { glyphs }: Screen,
@@ -163,11 +163,11 @@ function limitText({ fullest, largest_limit_bytes: largest }: JobLine): string {
   return limit === null ? '' : formatRequested(limit);
 }
 
-/** The `config` of a slave task does not have its job's name. */
+/** Grid Engine's `config` file of a slave task lacks the job's name. */
 const nameOf = (line: RecordLine): string =>
   summedLine(line).latest.job_name ?? line.find(({ job_name: name }) => name !== null)?.job_name ?? '';
 
-/** What all records of a line say, or how many different things. */
+/** The value that all records of a line have, or how many different ones there are. */
 function agreedText({ value, values }: JobLine['owner'], screen: Screen, what: string): string {
   return values <= 1 ? screen.safe(value ?? '') : `${formatCount(values)} ${what}`;
 }
@@ -213,14 +213,14 @@ const numberText = (value: number | null): string | null => (value === null ? nu
 
 const JOULES_IN_A_KWH = 3_600_000;
 
-/** What the job is charged with: its share of the packages and of the memory. */
+/** Joules charged to the job: its share of the CPU packages and of the memory. */
 const energyOf: Of<number | null> = ({ metrics: { energy_package_joules: packages, energy_dram_joules: dram } }) =>
   packages === undefined ? null : packages + (dram ?? 0);
 
 /** NONE is what Grid Engine writes for no project. */
 const projectOf: Of<string | null> = ({ project }) => (project === 'NONE' ? null : project);
 
-/** Every column by the name that --columns knows it by. */
+/** Every column by its name for --columns. */
 export const RECORD_COLUMNS = {
   job: { head: 'job', says: 'number, with the task of an array job', ...ofSums(jobText) },
   owner: {
@@ -446,10 +446,10 @@ export type RecordColumnName = keyof typeof RECORD_COLUMNS;
 
 export const RECORD_COLUMN_NAMES = Object.keys(RECORD_COLUMNS) as readonly RecordColumnName[];
 
-/** Asked, peak, how much of it, CPU, how they ended: of one owner's jobs. */
+/** The usual columns for one owner's jobs. */
 export const OWNER_COLUMNS: readonly RecordColumnName[] = [
   ...(['job', 'name', 'host', 'until', 'ran', 'slots', 'limit', 'peak', 'share', 'cpu', 'unused', 'ended'] as const),
 ];
 
-/** The same of many owners' jobs. */
+/** The usual columns for several owners' jobs. */
 export const MANY_OWNERS_COLUMNS: readonly RecordColumnName[] = ['job', 'owner', ...OWNER_COLUMNS.slice(1)];

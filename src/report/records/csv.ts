@@ -28,7 +28,7 @@ const TEXTS: Readonly<Record<string, (record: JobRecord) => Cell>> = {
   granted_hosts: ({ granted_hosts: hosts }) => hosts?.map(({ host, slots }) => `${host}=${slots}`).join(' ') ?? null,
 };
 
-/** Columns in this order. */
+/** Columns of the advice, in this order. */
 const NEXT_TIME = [
   'kind',
   'complex',
@@ -58,7 +58,7 @@ export function renderCsvRows(rows: readonly (readonly Cell[])[]): string {
   return rows.map((row) => `${row.map(cellText).join(',')}\n`).join('');
 }
 
-/** One line per record under stable column names, the head always. */
+/** One line per record under stable column names; the header is always written. */
 export class CsvWriter implements AccountWriter {
   private head = renderCsvRows([COLUMNS.map(({ name }) => name)]);
 
@@ -73,8 +73,8 @@ export class CsvWriter implements AccountWriter {
   }
 }
 
-/** The same of accounts that are all there. */
+/** CSV of accounts that are all at hand, in pieces. */
 const csvPieces = (accounts: Iterable<Account>): Iterable<string> => new CsvWriter().some(accounts);
 
-/** The same as a whole. */
+/** CSV of accounts as one text. */
 export const renderCsv = (accounts: Iterable<Account>): string => [...csvPieces(accounts)].join('');

@@ -2,7 +2,7 @@ import type { RecordFilter } from '../../accounting/store';
 import type { Screen } from '../screen/screen';
 import { formatBytes, formatDuration, formatPercent } from '../format/units';
 
-/** What a filter asks for beside its time, in harmless words: "owner bob, project genome, failed"; '' for nothing. */
+/** A filter without its interval, as escaped text: "owner bob, project genome, failed"; '' for no filter. */
 export function describeFilter(filter: Partial<RecordFilter>, screen: Screen): string {
   const named = (
     [

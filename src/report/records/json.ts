@@ -14,14 +14,17 @@ export interface Account {
   readonly record: JobRecord;
   readonly attempt: number;
   readonly next_time: NextRequest | null;
-  /** Left out: it was not judged. */
+  /** Left out: the run was not classified. */
   readonly classes?: Classes;
 }
 
-/** A machine format of accounts that come some at a time. */
+/** Writes accounts, which come some at a time, in a machine format. */
 export interface AccountWriter {
   readonly some: (accounts: Iterable<Account>) => Iterable<string>;
-  /** The rest, after all of them; what else than accounts there is, where the format has room for it. */
+  /**
+   * The rest of the text after all accounts; `more`: what is written besides accounts, where the format has room for
+   * it.
+   */
   readonly end: (...more: Parameters<JsonWriter['end']>) => Iterable<string>;
 }
 
@@ -36,13 +39,13 @@ class ListPieces {
     }
   }
 
-  /** After the last. */
+  /** The text after the last item. */
   get end(): string {
     return this.before === '\n' ? ']' : '\n]';
   }
 }
 
-/** Two objects as the text of one: to copy a record of a hundred members costs more than to write it. */
+/** Writes two objects as one: copying a record of a hundred members would cost more than writing it. */
 function* recordTexts(accounts: Iterable<Account>): Generator<string, void> {
   for (const { record, attempt, next_time, classes = null } of accounts) {
     const more = { ...derivedOf(record), attempt, next_time, classes };
@@ -51,10 +54,10 @@ function* recordTexts(accounts: Iterable<Account>): Generator<string, void> {
 }
 
 /**
- * The published contract (schema 1), one record a line: `{"schema":1,"records":[...]}`. Where there are parallel jobs
- * among them, `"sums":[...]` follows: each of their runs as a whole (accounting/job-sum.ts); where runs ended badly,
- * `"causes":[...]`: why; where array jobs are, `"arrays":[...]`: how far each is; where jobs wait, or run without a record,
- * `"unfinished":[...]`: what Grid Engine says of them.
+ * The published contract (schema 1), one record a line: `{"schema":1,"records":[...]}`. Further lists follow where they
+ * have items: `"sums"`, each run of a parallel job as a whole (accounting/job-sum.ts); `"causes"`, why runs ended
+ * badly; `"arrays"`, the progress of array jobs; `"unfinished"`, what Grid Engine says of jobs that wait, or run
+ * without a record.
  */
 export class JsonWriter implements AccountWriter {
   private readonly records = new ListPieces();
@@ -89,12 +92,12 @@ export class JsonWriter implements AccountWriter {
   }
 }
 
-/** The same of accounts that are all there. */
+/** JSON of accounts that are all at hand, in pieces. */
 function* jsonPieces(accounts: Iterable<Account>, ...more: Parameters<JsonWriter['end']>): Generator<string, void> {
   const writer = new JsonWriter();
   yield* writer.some(accounts);
   yield* writer.end(...more);
 }
 
-/** The same as a whole. */
+/** JSON of accounts as one text. */
 export const renderJson = (...parts: Parameters<typeof jsonPieces>): string => [...jsonPieces(...parts)].join('');

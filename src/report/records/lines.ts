@@ -21,7 +21,7 @@ const mostOf =
   (line: RecordLine): number =>
     line.reduce((most, record) => Math.max(most, of(record)), -Infinity);
 
-/** What a line weighs in each order, as the stores count it for one record. */
+/** The value that each order sorts lines by; for a single record it is that of the stores. */
 const WEIGHT: Readonly<Record<RecordSort, (line: RecordLine) => number>> = {
   time: mostOf(countedAt),
   wallclock: mostOf(wallclockOf),
@@ -45,7 +45,10 @@ export function toLines(records: readonly JobRecord[], sort: RecordSort): Record
   );
 }
 
-/** "2026-11-20T12:02:11": a spool directory may have microseconds of the submission, the accounting line has seconds. */
+/**
+ * Characters of "2026-11-20T12:02:11": a spool directory may give the submission in microseconds, the accounting line
+ * in seconds.
+ */
 const TO_THE_SECOND = 19;
 
 /** A line per job, its tasks and runs together, largest or latest first. */
@@ -67,7 +70,7 @@ export function toJobLines(records: readonly JobRecord[], sort: RecordSort): Rec
   );
 }
 
-/** When the job of a parallel task was submitted: the last of that number before the task began. */
+/** When the job of a slave task was submitted: the last submission of that job number before the task began. */
 function submissionOf(task: JobRecord, masters: readonly JobRecord[] = []): string | null {
   const times = masters.flatMap(({ submitted_at: time }) => time ?? []).sort();
   return times.findLast((time) => time <= (task.started_at ?? '')) ?? times[0] ?? null;

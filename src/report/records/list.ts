@@ -14,22 +14,22 @@ import { cpuAmount, cpuShare, gridEngineText, memoryAmount, usedShare } from './
 import { WAITS_TEXT, WAITS_TITLE, waitTable, type QueueWaits } from './waits';
 
 export interface RecordListReport {
-  /** "Jobs of bob": harmless text. */
+  /** "Jobs of bob": escaped text. */
   readonly title: string;
   readonly since: Date;
   readonly until: Date;
   /** In the order in which they are shown. */
   readonly lines: readonly ListLine[];
-  /** Over the records that count, shown or not. */
+  /** Sums over the records that count in sums, shown or not. */
   readonly totals: Totals;
-  /** Records of the interval, shown or not. */
+  /** Number of records in the interval, shown or not. */
   readonly all: number;
   readonly view: RecordTableView;
-  /** How long jobs waited, by queue and request, and of how many records that is; left out: nobody asked. */
+  /** How long jobs waited, by queue and request, and from how many records that is known; left out: not asked for. */
   readonly waits?: { readonly queues: readonly QueueWaits[]; readonly records: number };
 }
 
-/** The fields of a record that a list of the usual columns, its order and its notes need. */
+/** The fields of a record that a list with the usual columns needs, for its order and its notes, too. */
 export const LIST_FIELDS: readonly FieldName[] = [
   ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'status', 'trust', 'revision'] as const),
   ...(['owner', 'job_name', 'queue', 'project', 'pe', 'slots', 'host_slots'] as const),
@@ -128,7 +128,7 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
 /** Which columns a list of records has. */
 export interface RecordTableView {
   readonly columns: readonly RecordColumnName[];
-  /** Chosen by name: where there is no room for all, the last ones go first. */
+  /** The user chose the columns by name: where there is no room for all, the last ones are left out first. */
   readonly chosen: boolean;
   /** null: as wide as it needs. */
   readonly width: number | null;

@@ -5,12 +5,12 @@ import { unusedOfAll, unusedText } from './unused';
 export interface Ranking {
   /** In a sentence: "Top owners by ...". */
   readonly name: string;
-  /** Heading of its column, with its unit; of a count its name alone. */
+  /** Heading of its column, with the unit; for a count only its name. */
   readonly head: (dot: string) => string;
   readonly count: boolean;
   readonly says: string;
   readonly of: (totals: Totals) => number;
-  /** Where it is more than the formatted number. */
+  /** Text of the cell where it is more than the formatted number. */
   readonly text?: (totals: Totals, format: (value: number) => string) => string;
 }
 
@@ -27,7 +27,7 @@ const counted = (name: keyof Totals, head: string, text: string, says: string): 
   of: (totals) => totals[name],
 });
 
-/** By the name that --by knows it by. */
+/** Rankings by their names for --by. */
 export const RANKINGS = {
   unused: {
     name: 'unused memory',

@@ -13,22 +13,22 @@ import { formatCount, formatNumber, formatPercent, jobsText } from '../format/un
 import { wrap } from '../screen/layout';
 
 export interface TopReport {
-  /** What is ranked: "owner", "host", and of several: "owners". */
+  /** What is ranked, in the singular ("owner", "host") and in the plural ("owners"). */
   readonly one: string;
   readonly many: string;
   readonly by: RankingName;
-  /** What else the jobs have in common, in harmless words; '' for nothing. */
+  /** The filter that selected the jobs, as escaped text; '' for none. */
   readonly filter: string;
   readonly since: Date;
   readonly until: Date;
-  /** In their order, those that are shown. */
+  /** The groups to show, in their order. */
   readonly groups: readonly SummaryGroup[];
-  /** How many there are with something of it. */
+  /** How many groups there are with any of what is ranked. */
   readonly all: number;
   readonly totals: Totals;
 }
 
-/** Groups that have something of what they are ranked by, the largest first; equal ones by name. */
+/** Groups that have any of what they are ranked by, the largest first; equal ones by name. */
 export function rankGroups(groups: readonly SummaryGroup[], { of }: Ranking): SummaryGroup[] {
   return groups
     .filter(({ totals }) => of(totals) > 0)
@@ -38,7 +38,7 @@ export function rankGroups(groups: readonly SummaryGroup[], { of }: Ranking): Su
 const BAR_WIDTH = 16;
 
 interface TopColumn extends Column {
-  /** Says the same as this ranking, which has a column of its own where it is asked for. */
+  /** The column is left out where jobs are ranked by this, as it would say the same twice. */
   readonly rank?: RankingName;
   readonly cell: (group: SummaryGroup, screen: Screen) => string;
 }
@@ -114,7 +114,10 @@ function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): read
   ];
 }
 
-/** Who, or what, has most of something: one line each, with a bar, its share of the whole, and what stands behind it. */
+/**
+ * Who, or what, has most of something: one line each, with a bar, its share of the whole, and other sums of the same
+ * jobs.
+ */
 export function renderTop(report: TopReport, screen: Screen): string[] {
   const { style, glyphs } = screen;
   const { totals, groups, all } = report;
@@ -148,7 +151,10 @@ export function renderRankings(screen: Screen): string[] {
   return renderExplained(['--by', 'ranks by'], rows, screen);
 }
 
-/** The same for programs: `{"schema":1,"ranked":"owner","by":"unused","groups":[{"key","value","share",...totals}],"totals":{}}`. */
+/**
+ * The ranking as JSON:
+ * `{"schema":1,"ranked":"owner","by":"unused","groups":[{"key","value","share",...totals}],"totals":{}}`.
+ */
 export function renderTopJson({ one, by, groups, totals }: TopReport): string {
   const ranking = RANKINGS[by];
   const all = ranking.of(totals);

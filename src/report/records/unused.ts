@@ -1,21 +1,21 @@
 import type { Totals } from '../../record/totals';
 import { formatMemoryTime, formatMemoryTimes, formatSlotTimes, plural } from '../format/units';
 
-/** GiB x h that were requested and lay above the peak. */
+/** Memory requested above the peak, in GiB x h. */
 export const unusedGibHours = ({ unused_gib_hours: unused }: Totals): number => Math.max(0, unused);
 
-/** GiB x h in use of those that were asked for; where nothing was, all that were in use. */
+/** Memory in use by jobs with a request, in GiB x h; where no job has one, by all jobs. */
 export function usedOfRequested(totals: Totals): number {
   return totals.requested_with_used_gib_hours > 0 ? totals.used_with_request_gib_hours : totals.used_gib_hours;
 }
 
-/** Used over requested, of records that know both; null: none does. */
+/** Used over requested memory, for records with both figures; null: no record has both. */
 export function usedShare(totals: Totals): number | null {
   const asked = totals.requested_with_used_gib_hours;
   return asked > 0 ? totals.used_with_request_gib_hours / asked : null;
 }
 
-/** CPU time over the time of slots; null: there was none. */
+/** CPU time over slot time; null: there was no slot time. */
 export const cpuShare = ({ cpu_seconds: cpu, slot_seconds: slots }: Totals): number | null =>
   slots > 0 ? cpu / slots : null;
 
@@ -25,7 +25,7 @@ export function cpuAmount(totals: Totals, dot: string): string {
   return `${texts.join(' of ')} ${unit}`;
 }
 
-/** What was in use of what was asked for, as far as it is known. */
+/** "12.3 of 48.0 GiB·h": used of requested memory, as far as it is known. */
 export function memoryAmount(totals: Totals, dot: string): string {
   const asked = totals.requested_with_used_gib_hours;
   const used = usedOfRequested(totals);
@@ -45,16 +45,19 @@ type GridEngineSums = Pick<
   | 'unused_by_grid_engine_gib_hours'
 >;
 
-/** GiB x h that were requested and lay above Grid Engine's figure, where there is no peak. */
+/** Memory requested above Grid Engine's figure, where there is no peak, in GiB x h. */
 export const unusedByGridEngine = ({ unused_by_grid_engine_gib_hours: unused }: GridEngineSums): number =>
   Math.max(0, unused);
 
-/** Both; as text with ~ where a part is by Grid Engine's figure. */
+/**
+ * Memory requested above the peaks and above Grid Engine's figures together; as text with ~ where a part is by Grid
+ * Engine's figure.
+ */
 export const unusedOfAll = (totals: Totals): number => unusedGibHours(totals) + unusedByGridEngine(totals);
 export const unusedText = (totals: Totals, format: (gibHours: number) => string): string =>
   `${totals.requested_with_grid_engine_gib_hours > 0 ? '~' : ''}${format(unusedOfAll(totals))}`;
 
-/** What Grid Engine's figure says of the records without a peak, in a sentence; null: of none. */
+/** What Grid Engine's figure says of the records without a peak, in a sentence; null: no record has it. */
 export function gridEngineText(sums: GridEngineSums, dot: string): string | null {
   const { with_grid_engine: records, requested_with_grid_engine_gib_hours: asked } = sums;
   const held = asked > 0 ? sums.grid_engine_with_request_gib_hours : sums.grid_engine_gib_hours;

@@ -9,7 +9,7 @@ import type { Column } from '../screen/table';
 
 /** Jobs of one queue that requested about as much. */
 interface WaitOfSize {
-  /** Above `from_bytes`, up to `to_bytes` (null: without end) on one host. */
+  /** The limit on one host: above `from_bytes`, up to `to_bytes` (null: no upper end). */
   readonly from_bytes: number;
   readonly to_bytes: number | null;
   /** Distinct jobs and array tasks. */
@@ -24,14 +24,14 @@ export interface QueueWaits {
   readonly sizes: readonly WaitOfSize[];
 }
 
-/** What waits are made of. */
+/** The fields that waits are computed from. */
 export const WAIT_FIELDS: readonly FieldName[] = [
   ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'submitted_at', 'started_at', 'queue'] as const),
   ...(['h_vmem', 'requests', 'request_order'] as const),
 ];
 
 const ENDS = [4 * GIB, 16 * GIB, 64 * GIB, 256 * GIB, null] as const;
-/** Fewer say nothing. */
+/** The median of fewer jobs says nothing. */
 const LEAST_JOBS = 5;
 const MOST_QUEUES = 5;
 

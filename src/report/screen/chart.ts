@@ -4,7 +4,7 @@ import type { Screen } from './screen';
 import { formatBytes, formatRequested } from '../format/units';
 
 const HEIGHT = 8;
-/** A limit that is farther than this above the peak gets a broken axis, else the curve would lie flat. */
+/** A limit of more than this many times the peak gets a broken axis, else the curve would lie flat. */
 const BREAK_AT = 2;
 
 /** Round spans of time that an axis is divided by. */
@@ -76,8 +76,8 @@ export function renderChart(
 }
 
 /**
- * What was measured over time in so many rows, a limit as a dashed line; negative values are drawn as 0.
- * No lines where there is too little to draw.
+ * A curve in so many rows, with a limit as a dashed line; negative values are drawn as 0. No lines where there is too
+ * little to draw.
  */
 export function renderCurve(
   curve: Curve,

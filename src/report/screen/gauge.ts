@@ -12,22 +12,22 @@ export interface Gauge {
   readonly tone: Tone;
 }
 
-/** Less use of what was asked for than this deserves a second look. */
+/** A smaller part of the request in use deserves a second look. */
 const LITTLE = 0.5;
 
-/** So many of the slots busy is enough. */
+/** CPU use above this share is judged like this share, since busy slots are good. */
 const BUSY = 0.8;
 
-/** Green where most of it is used, yellow for little or nearly all, red beyond. */
+/** Green where most of the request is used, yellow for little or nearly all, red above it. */
 export function shareTone(share: number): Tone {
   if (share > 1) return 'bad';
   return share >= CLOSE_TO_LIMIT || share < LITTLE ? 'warning' : 'good';
 }
 
-/** The same of CPUs: all of them busy is as it should be. */
+/** The tone of a CPU share: slots that are all busy are as they should be. */
 export const busyTone = (share: number): Tone => shareTone(Math.min(share, BUSY));
 
-/** "25 %" in its colour; '': not known. */
+/** "25 %" in its colour; '' where it is unknown. */
 export const shareText = (share: number | null, { style }: Screen): string =>
   share === null ? '' : style[shareTone(share)](formatPercent(share));
 

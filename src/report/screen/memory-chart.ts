@@ -7,10 +7,13 @@ import type { Screen } from './screen';
 import { formatBytes } from '../format/units';
 import { wrap } from './layout';
 
-/** Figures nearer to each other than this need no word on how they differ. */
+/** Figures closer to each other than this are not explained. */
 const ALIKE = 1.1;
 
-/** Why the highest peak is not in the curve: nothing was sampled then, or forks that may yet have run another program. */
+/**
+ * Why the peak is above the curve: it counts forked processes that had not yet run another program, which the curve
+ * leaves out, or it was between two samples.
+ */
 function missedPeak({ peak_rss: peak }: JobRecord, drawn: number): string | null {
   if (peak === null || peak.lower_bytes <= drawn * ALIKE) return null;
   const bytes = formatBytes(peak.lower_bytes, 'down');
@@ -36,8 +39,8 @@ function otherQuantities(record: JobRecord, drawn: number): string[] {
 }
 
 /**
- * Memory over time with its limit, what it is that is drawn, and how far that is from other figures that are shown or
- * that the limit acts on. No lines where there is too little to draw.
+ * Memory over time with its limit, under a line on what is drawn and on other figures, shown or limited, that differ
+ * from it. No lines where there is too little to draw.
  */
 export function renderMemoryChart(record: JobRecord, width: number, screen: Screen): string[] {
   const { series } = record;
@@ -46,7 +49,7 @@ export function renderMemoryChart(record: JobRecord, width: number, screen: Scre
   return [...wrap(curveWords(record, series), width).map(screen.style.faint), ...chart];
 }
 
-/** What it is that is drawn, and how far that is from other figures. */
+/** What the curve shows, and other figures that differ from it. */
 export function curveWords(record: JobRecord, series: MemorySeries): string {
   const drawn = series.rss_bytes.reduce((most, bytes) => Math.max(most, bytes), 0);
   const missed = missedPeak(record, drawn);

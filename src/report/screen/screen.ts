@@ -78,10 +78,10 @@ const ASCII: Glyphs = {
   axisCorner: '+',
 };
 
-/** Signs of UTF-8 that our own words are written with. */
+/** Non-ASCII signs in our own texts. */
 const SIGNS = ['dot', 'atLeast', 'none', 'arrow'] as const;
 
-/** Our own words in the signs of a screen. */
+/** Our own text, with the signs that the screen can show. */
 export const ownWords = (text: string, { glyphs }: Pick<Screen, 'glyphs'>): string =>
   SIGNS.reduce((words, sign) => words.replaceAll(UNICODE[sign], glyphs[sign]), text);
 
@@ -89,7 +89,7 @@ type Paint = (text: string) => string;
 
 export type Tone = 'good' | 'warning' | 'bad';
 
-/** What colours mean here; every one of them only repeats what the words say. */
+/** Colours by their meaning; a colour only repeats what the words say. */
 type Style = Readonly<Record<Tone | 'title' | 'faint' | 'accent', Paint>>;
 
 const ansi =
@@ -109,11 +109,11 @@ const COLOURS: Style = {
 const same: Paint = (text) => text;
 const NO_COLOURS: Style = { title: same, faint: same, good: same, warning: same, bad: same, accent: same };
 
-/** Where a report is going to be read. */
+/** The screen, page or mail that a report is rendered for. */
 export interface Screen {
   readonly width: number;
   readonly now: Date;
-  /** How often figures of running jobs come from their nodes; 0: not at all. */
+  /** Interval at which nodes send figures of running jobs; 0: they do not. */
   readonly heartbeatSeconds: number;
   readonly glyphs: Glyphs;
   readonly style: Style;
@@ -126,7 +126,7 @@ export interface ScreenOptions {
   readonly now: Date;
   readonly colour: boolean;
   readonly unicode: boolean;
-  /** For tables that can use more columns than text is read well in. */
+  /** The largest width, for tables that can use more columns than text is easily read in. */
   readonly widest?: number;
   readonly heartbeatSeconds?: number;
 }
@@ -149,5 +149,5 @@ export function createScreen(options: ScreenOptions): Screen {
   };
 }
 
-/** Text of UTF-8 for a mail, without colours. */
+/** A screen for plain text mails: UTF-8, without colours. */
 export const mailScreen = (now: Date): Screen => createScreen({ width: MAIL_WIDTH, now, colour: false, unicode: true });

@@ -6,11 +6,11 @@ import type { Screen } from './screen';
 export interface Column {
   readonly head: string;
   readonly align?: 'left' | 'right';
-  /** Left out where the table is too wide, the highest number first; never, where it has none. */
+  /** Where the table is too wide, columns with this are left out, the highest number first; those without it stay. */
   readonly dispensable?: number;
   /** Head and cells (without colour) may be cut to so many columns, before any column is left out. */
   readonly shrinksTo?: number;
-  /** As wide as this where there is room, even if no cell is: a table that is scrolled keeps its columns in place. */
+  /** The least width where there is room, so that a table that is scrolled keeps its columns in place. */
   readonly atLeast?: number;
 }
 
@@ -49,7 +49,7 @@ const total = (columns: readonly Sized[], widthOf: (sized: Sized) => number): nu
 
 const rankOf = ({ column }: Sized): number => column.dispensable ?? 0;
 
-/** Leaves out what is dispensable until the rest, shrunk as far as it may be, has room. */
+/** Leaves out dispensable columns until the others, shrunk as far as they may be, have room. */
 function fitting(columns: readonly Sized[], width: number): readonly Sized[] {
   if (total(columns, least) <= width) return columns;
   const first = columns.reduce((most, sized) => Math.max(most, rankOf(sized)), 0);
@@ -61,7 +61,7 @@ function fitting(columns: readonly Sized[], width: number): readonly Sized[] {
       );
 }
 
-/** The columns that fit, and those left out before them that are narrow enough for the room that remains. */
+/** The columns that fit, and those of the columns left out that are narrow enough for the room that remains. */
 function chosen(columns: readonly Sized[], width: number): readonly Sized[] {
   const kept = new Set(fitting(columns, width));
   const others = columns.filter((sized) => !kept.has(sized)).sort((a, b) => rankOf(a) - rankOf(b));
@@ -72,7 +72,7 @@ function chosen(columns: readonly Sized[], width: number): readonly Sized[] {
   return columns.filter((sized) => kept.has(sized));
 }
 
-/** Cuts the cells that may be cut to the room there is, the widest first come. */
+/** Cuts columns that may be cut until the table fits, from left to right. */
 function shrunk(columns: readonly Sized[], width: number, mark: string): readonly Sized[] {
   let excess = total(columns, (sized) => sized.width) - width;
   return columns.map((sized) => {
@@ -86,8 +86,8 @@ function shrunk(columns: readonly Sized[], width: number, mark: string): readonl
 }
 
 /**
- * cli-table3 takes a time that grows with the square of the rows (20,000 of them: 77 s), and in pieces of 100 still 6 s
- * for 10,000 rows of 20 columns: from so many rows on they are aligned here, to the same lines.
+ * From so many rows on the rows are aligned here, to the same lines: cli-table3's time grows with the square of the
+ * rows (77 s for 20,000), and in pieces of 100 rows it still takes 6 s for 10,000 rows of 20 columns.
  */
 const MANY = 100;
 
@@ -155,8 +155,8 @@ export function renderExplained(
 }
 
 /**
- * A table without rules: two blanks between columns, a faint head (none where every head is empty). Columns without
- * any content are left out, and dispensable ones where `width` is too little.
+ * A table without ruled lines: two blanks between columns, a faint head (none where every head is empty). Columns
+ * without any content are left out, and dispensable ones where `width` is too little.
  */
 export function renderTable(
   columns: readonly Column[],

@@ -1,4 +1,4 @@
-// Wide after Unicode's EastAsianWidth (W and F), blocks rather than single characters.
+// Wide characters by Unicode's EastAsianWidth (W and F), as blocks rather than single characters.
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
 const ZERO = /^[\p{M}\p{Cf}]/u;
@@ -9,7 +9,7 @@ const COLOUR_CODES = /\u001b\[[\d;]*m/g;
 /** One column each: ASCII, Latin, dashes, quotes, dots, lines and blocks. */
 const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2500-\u259f]*$/;
 
-/** After a narrow sign it asks for that sign as a picture, which is wide. */
+/** Variation selector 16: after a narrow sign it asks for the sign as an emoji, which is wide. */
 const PICTURE_PLEASE = '\ufe0f';
 
 function characterWidth(character: string, before: string): number {

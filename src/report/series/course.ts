@@ -2,11 +2,14 @@ import type { MemorySeries } from '../../record/record';
 
 const STEPS = 120;
 
-/** How the memory of many runs went, each since its start. At each step, of the runs that had not ended: */
+/**
+ * Memory over time of many runs, each from its start. The values at each step are over the runs that had not ended by
+ * then.
+ */
 export interface Course {
   readonly runs: number;
   readonly step_seconds: number;
-  /** The lowest and the highest tenth of the runs begin here. */
+  /** The 10th percentile of the runs; `high_bytes`: the 90th. */
   readonly low_bytes: readonly number[];
   readonly median_bytes: readonly number[];
   readonly high_bytes: readonly number[];

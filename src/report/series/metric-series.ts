@@ -17,7 +17,7 @@ export interface Readable {
   readonly since: readonly number[];
 }
 
-/** A counter's rate over each interval, at the interval's end; nothing for the one in which it began anew. */
+/** A counter's rate over each interval, at the interval's end; none for an interval in which the counter was reset. */
 function toRate({ at, values }: MetricSeries): Readable {
   const rates = values.flatMap((value, index) => {
     const before = values[index - 1];
@@ -42,7 +42,7 @@ export interface Summary {
   readonly max: number;
 }
 
-/** Latest, mean and largest value (of a counter: rate); null without any. Each value counts for the time before it. */
+/** Latest, mean and largest value (of a counter: rate); null: no values. Each value counts for the time before it. */
 export function summarize(series: MetricSeries): Summary | null {
   const { at, values, since } = toReadable(series);
   const latest = values[values.length - 1];

@@ -9,10 +9,10 @@ import { renderTable } from '../screen/table';
 import { spread } from '../job/title';
 import { formatBytes, formatDuration, formatNumber } from '../format/units';
 
-/** A job's use in the span of the report. */
+/** What a job used in the interval of the report. */
 export interface JobUse {
   readonly cpu_seconds: number;
-  /** How long it was seen in that span. */
+  /** For how many seconds it was seen in that interval. */
   readonly seconds: number;
   readonly max_rss_bytes: number;
   readonly record: Pick<JobRecord, 'cluster' | 'job_id' | 'task_id' | 'owner' | 'job_name' | 'status'>;
@@ -33,7 +33,7 @@ export interface NodeReport {
   readonly processes: readonly ProcessUse[];
 }
 
-/** What of all metrics a person wants to see first. */
+/** The metrics that are shown first. */
 const SUMMARY: readonly { readonly heading: string; readonly shown: RegExp }[] = [
   { heading: 'Load', shown: /^loadavg_(1min|runnable)$/ },
   { heading: 'CPU', shown: /^cpu_(busy|user|system|iowait|steal)_percent$/ },
@@ -90,7 +90,7 @@ export function renderSeriesTable(series: readonly MetricSeries[], screen: Scree
 function renderSummary(series: readonly MetricSeries[], screen: Screen): string[] {
   const sections = SUMMARY.map(({ heading, shown }) => {
     const rows = series.filter(({ metric }) => shown.test(metric)).flatMap((one) => rowOf(heading, one, screen));
-    // Of 64 CPUs or ten interfaces those with the highest values; the order of the metrics is kept.
+    // Of many rows (64 CPUs, ten interfaces) those with the highest means, in the order of the metrics.
     const least = rows.map(({ mean }) => mean).sort((a, b) => b - a)[MOST_ROWS - 1] ?? -Infinity;
     const kept = rows.filter(({ mean }) => mean >= least).slice(0, MOST_ROWS);
     return { heading, kept, left: rows.length - kept.length };
@@ -175,7 +175,7 @@ function renderProcesses(processes: readonly ProcessUse[], screen: Screen): stri
   );
 }
 
-/** One screen on a host: what matters most of its series, and the jobs and processes of highest load. */
+/** One screen on a host: its most important series, and the jobs and processes with the highest load. */
 export function renderNode(report: NodeReport, screen: Screen): string[] {
   const { host, since, until, series, jobs, processes } = report;
   const span = formatInterval(since, until, screen.glyphs.arrow, formatMoment);

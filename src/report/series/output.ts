@@ -2,7 +2,7 @@ import { escapeJson } from '../format/escape';
 import { cellText, type Cell } from '../records/csv';
 import type { MetricSeries } from './metric-series';
 
-/** What every row of some series says of them beside the values: the job, the host. */
+/** Columns that are the same in every row of some series: the job, the host. */
 export type SeriesContext = readonly (readonly [column: string, value: Cell])[];
 
 export interface SeriesOf {
@@ -12,7 +12,7 @@ export interface SeriesOf {
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** One line per value, the head always. */
+/** CSV with one line per value, and always a header. */
 export function renderSeriesCsv(all: readonly SeriesOf[], contextColumns: readonly string[]): string {
   const lines = [[...contextColumns, 'metric', 'instance', 'unit', 'kind', 'at', 'value'].join(',')];
   for (const { context, series } of all)

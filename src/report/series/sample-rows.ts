@@ -12,15 +12,18 @@ export interface RowContext {
 }
 
 const TYPE = 'qmemacct.Sample';
-/** CPU time is counted in steps of 10 ms: over less than this the percentage says little, and is no peak. */
+/**
+ * CPU time is counted in steps of 10 ms: over a shorter time than this the percentage says little, and counts as no
+ * peak.
+ */
 const LEAST_FOR_PEAK_MS = 90;
 
 const hundredths = (value: number): number => Math.round(value * 100) / 100;
 const percent = (cpuSeconds: number, ms: number): number => (ms <= 0 ? 0 : hundredths((cpuSeconds * 100_000) / ms));
 
 /**
- * Turns the samples of a job, in their order, into rows: names and order of JoReMon's columns, and behind them what it
- * has not. Bytes, seconds, percent of one CPU.
+ * Turns the samples of a job, in their order, into rows: first JoReMon's columns, with its names and in its order, then
+ * our own. Bytes, seconds, percent of one CPU.
  */
 export function newSampleRows(context: RowContext) {
   let lastMs: number | null = null;
@@ -49,10 +52,10 @@ export function newSampleRows(context: RowContext) {
       Hostname: context.host,
       User: context.user,
       Timestamp: new Date(at).toISOString(),
-      /** Of the whole tree, those that have ended included, each once. */
+      /** Of the whole process tree, ended processes included, each once. */
       CPUTime: hundredths(cpu),
       ClockTime: Math.max(0, at - started) / 1000,
-      /** Since the row before. */
+      /** Over the time since the row before. */
       CPUPercent: now,
       PeakCPUPercent: peakPercent,
       RBytesFromDisk: sample.read_bytes,
@@ -62,7 +65,7 @@ export function newSampleRows(context: RowContext) {
       RSS: sample.rss,
       PeakRSS: peakRss,
       VMS: sample.vmem,
-      /** Since the start. */
+      /** Over the time since the start. */
       LifetimeCPUPercent: percent(cpu, at - started),
       Swap: sample.swap,
       Processes: sample.processes,
