@@ -11,9 +11,9 @@ import { hitLimit, succeeded } from '../job/ending';
 import type { Prediction } from './class-advice';
 import { asStopped, CLOSE_TO_LIMIT, needOf, type Need } from './fit';
 
-/** What is added to a peak: the next run is never quite the same. */
+/** The factor from a peak to a request: the next run is never quite the same. */
 export const HEADROOM = 1.2;
-/** A smaller change than this is not worth a word. */
+/** A lower request is advised only where it is at most this share of the present one. */
 export const WORTHWHILE = 0.85;
 
 /** Round numbers that people would write: [below, step]. */
@@ -50,19 +50,25 @@ export interface Advice {
   readonly totalBytes: number;
   readonly slots: number;
   readonly per: Per;
-  /** The record whose need decides it, and whether every end is closed. */
+  /** The record whose need decides the request. */
   readonly record: JobRecord;
   readonly need: Need;
-  /** It rests on what Grid Engine counted, which is more than what was measured. */
+  /** The request rests on what Grid Engine counted, which is more than what was measured. */
   readonly counted: boolean;
+  /** Every need has a measured upper bound. */
   readonly bounded: boolean;
-  /** What was asked for over what was needed; null: nothing was asked for. */
+  /** The request over the need; null: nothing was requested. */
   readonly excess: number | null;
-  /** It ran into its limit: what it wanted can't be known. */
+  /** The job ran into its limit: how much it wanted can't be known. */
   readonly guess: boolean;
-  /** That limit, per slot, where the request is more than it by RAISE; null: the request rests on what was measured. */
+  /**
+   * The limit per slot that the job ran into, where the request is RAISE times that limit; null: it rests on what was
+   * measured.
+   */
   readonly stoppedAt: number | null;
-  /** The prediction from past runs of its kind, where the request rests on that; null: it rests on this job alone. */
+  /**
+   * The prediction from past runs of the job's kind, where the request rests on it; null: it rests on this job alone.
+   */
   readonly prediction: Prediction | null;
 }
 
@@ -78,7 +84,7 @@ const NO_BRACKET: Bracket = {
   command: null,
 };
 
-/** What any source says of the memory that a record needed: looked up once, as an array has thousands of tasks. */
+/** The memory that a record needed, by all sources: looked up once, as an array has thousands of tasks. */
 export interface Measured {
   readonly record: JobRecord;
   /** By our peaks. */
@@ -86,11 +92,13 @@ export interface Measured {
   /** By Grid Engine; 0: unknown. */
   readonly counted: number;
   readonly isStopped: boolean;
-  /** The limit that it ran into, where no address space says more: it needed that at least; 0: none. */
+  /**
+   * The limit that the record ran into, where no peak of its address space is known: it needed at least that; 0: none.
+   */
   readonly stoppedAt: number;
   readonly limit: number | null;
   readonly slots: number;
-  /** The most of these; 0: nothing is known. */
+  /** The most of `need`, `counted` and `stoppedAt`; 0: nothing is known. */
   readonly bytes: number;
 }
 
@@ -106,7 +114,7 @@ export function measure(record: JobRecord): Measured {
 
 export const perSlotOf = ({ bytes, slots }: Measured): number => bytes / slots;
 
-/** What decides it, and whether that is Grid Engine's figure. */
+/** The need that decides the request, and whether it is Grid Engine's figure. */
 function decisive({ need, bytes, counted, stoppedAt }: Measured): Pick<Advice, 'need' | 'counted'> {
   if (need?.bytes === bytes) return { need, counted: false };
   return {
@@ -116,11 +124,11 @@ function decisive({ need, bytes, counted, stoppedAt }: Measured): Pick<Advice, '
 }
 
 /**
- * What Grid Engine counted on the record's host, as far as its line says. The line of a parallel job may hold the sum
- * over all hosts: then one of them had its slots' share of it at least.
+ * What Grid Engine counted on the record's host, as far as its line shows. The line of a parallel job may hold the sum
+ * over all hosts: then at least one of them had its slots' share of that sum.
  */
 function countedHere(record: JobRecord, need: Need | null): number {
-  // It may add up address spaces, which count for no request of memory that is held.
+  // Grid Engine's figure may add up address spaces, which count for no request of resident memory.
   if (need !== null && !limitsAddressSpace(complexOf(record))) return 0;
   const counted = countedByGridEngine(record);
   if (counted === null || record.pe_task_id !== null || countedByExecd(record) !== null) return counted ?? 0;
@@ -140,7 +148,10 @@ export const neededPerSlot = (record: JobRecord): number => countedPerSlot(measu
 export const countedPerSlot = ({ need, counted, slots }: Measured): number =>
   Math.max(need?.bytes ?? 0, counted) / slots;
 
-/** Without the address space a smaller limit on it could stop the program at its start. */
+/**
+ * Whether a request can rest on this record. Where address space is limited, its peak must be known: a smaller limit
+ * could stop the program at its start.
+ */
 const saysWhatToAsk = ({ record, need, isStopped, limit }: Measured): boolean =>
   (limitsAddressSpace(complexOf(record)) ? record.peak_process_vmem !== null : need !== null) ||
   (isStopped && (limit ?? 0) > 0);
@@ -152,7 +163,10 @@ export const isUnknownPart = ({
   status,
 }: JobRecord): boolean => (task !== null || (hosts?.length ?? 0) > 1) && (space === null || status === 'lost');
 
-/** Whether a host or task of a parallel job among them was not sampled to its end: the others do not say what it needed. */
+/**
+ * Whether one of these records is of a host or task of a parallel job that was not sampled to its end: the other
+ * records do not show what it needed.
+ */
 export function hasUnknownPart(records: readonly JobRecord[]): boolean {
   return records.some(isUnknownPart);
 }
@@ -160,13 +174,17 @@ export function hasUnknownPart(records: readonly JobRecord[]): boolean {
 const isSampledOrStopped = ({ record: { status }, isStopped }: Measured): boolean =>
   status === 'finished' || (status === 'unsampled' && isStopped);
 
-/** Without samples Grid Engine's figure counts where past runs of the kind give a risk, as `qmemacct advise` has it. */
+/**
+ * Whether only Grid Engine's figure is known: it counts where past runs of the kind give a risk, as in `qmemacct
+ * advise`.
+ */
 const isCountedAlone = ({ record, counted }: Measured): boolean =>
   record.status === 'unsampled' && counted > 0 && succeeded(record) === true;
 
 /**
- * What to ask for next time, from all hosts and tasks of a job; never less than what was measured, by whatever source.
- * `predicted`: what past runs of its kind say, null or without a risk where they are too few. null: nothing can be said (still running, lost, not sampled and of no known kind, or ended badly for another reason).
+ * What to request next time, from all hosts and tasks of a job; never less than what any source measured. `predicted`:
+ * the prediction from past runs of its kind, null or without a risk where they are too few. null: nothing can be
+ * advised (the job still runs, was lost, was not sampled and is of no known kind, or ended badly for another reason).
  */
 export function adviseRequest(all: readonly JobRecord[], predicted: Prediction | null = null): Advice | null {
   return adviceOf(measureAll(all), predicted);
@@ -181,7 +199,7 @@ export function adviseAlone(all: readonly JobRecord[], predicted: Prediction): A
   }, 0);
   if (least <= predicted.amount) return null;
   const advice = adviceOf(measured, predicted);
-  // What has not ended, or ended badly, needed no less either.
+  // A job that has not ended, or ended badly, needed at least as much as it was seen to use.
   return advice?.prediction === null ? advice : adviceBy(measured, measured, null);
 }
 
@@ -204,7 +222,7 @@ export function adviceOf(measured: readonly Measured[], predicted: Prediction | 
 const limitPerSlot = (measured: readonly Measured[]): number | null =>
   largestOfKnown(measured.map(({ limit, slots }) => limit && limit / slots));
 
-/** `ended`: those of them whose requests and ends count. */
+/** `ended`: those of `measured` whose limits and endings count. */
 function adviceBy(
   measured: readonly Measured[],
   ended: readonly Measured[],
@@ -221,7 +239,7 @@ function adviceBy(
   const stoppedAt = limitPerSlot(stopped);
   const isWhole = !measured.some(({ record }) => isUnknownPart(record));
   const raised = (stoppedAt ?? 0) * RAISE;
-  // What needed more than predicted for its kind stands for itself.
+  // A job that needed more than predicted for its kind is advised by its own figures.
   const holds = predicted?.risk != null && predicted.amount >= Math.max(raised, needed);
   const prediction = holds ? predicted : null;
   const rounded = roundRequest(prediction?.amount ?? Math.max(needed * HEADROOM, raised));
@@ -255,7 +273,7 @@ function kindOf(
   return isWhole && rounded <= asked * WORTHWHILE ? 'lower' : 'keep';
 }
 
-/** Where not all is known of what a record needed, more than any request. */
+/** What a record needed per slot; Infinity, which is more than any request, where that is not fully known. */
 export function neededOrMore(measured: Measured): number {
   const isKnown = !measured.isStopped && measured.bytes > 0 && saysWhatToAsk(measured);
   return isKnown ? perSlotOf(measured) : Infinity;

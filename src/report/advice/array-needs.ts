@@ -19,10 +19,10 @@ import {
 } from './advice';
 import { byLimitOf, underVmem } from './fit';
 
-/** Tasks from which on a hundredth of them is a task. */
+/** From this many tasks on, 1 % of them is at least one task. */
 const MANY = 100;
 
-/** What makes records alike for all advice, but for their kinds and sizes. */
+/** What records must have in common to be alike for all advice, besides their kinds and sizes. */
 interface Alike {
   readonly requests: Pick<JobRecord, 'h_vmem' | 'request_order'>;
   readonly category: string | null;
@@ -41,11 +41,13 @@ const isAlike = ({ requests, category, groupLimit }: Alike, record: JobRecord): 
 
 const ENDS: readonly unknown[] = [null, false, true, 'execd', 'refusal', 'oom-killer'];
 
-/** Whether there is a need, and an end of it; whether Grid Engine counted anything. */
+/**
+ * A number that says whether a need is known, whether it has an upper bound, and whether Grid Engine counted anything.
+ */
 const codeOf = ({ need, counted }: Measured): number =>
   (need === null ? 0 : isBounded(need) ? 2 : 4) + Number(counted > 0);
 
-/** What makes a record, beside its requests and sizes, another kind than others: a number. */
+/** A number that differs between records that differ, for any advice, in more than their requests and sizes. */
 function kindOf(measured: Measured, underVmem: Measured): number {
   const { record, isStopped } = measured;
   const end = ENDS.indexOf(isStopped ? memoryEnd(record)?.by : succeeded(record));
@@ -54,7 +56,7 @@ function kindOf(measured: Measured, underVmem: Measured): number {
   return ((STATUSES.indexOf(record.status) * 8 + end) * 8 + isOpen) * 64 + known;
 }
 
-/** What any advice takes the largest of. */
+/** The number of sizes of which any advice takes the largest. */
 const SIZES = 6;
 
 function sizesInto(sizes: Float64Array, measured: Measured, underVmem: Measured): void {
@@ -66,7 +68,7 @@ function sizesInto(sizes: Float64Array, measured: Measured, underVmem: Measured)
   sizes[5] = countedPerSlot(measured);
 }
 
-/** Makes what is smaller as large; whether anything was. */
+/** Raises each value of `largest` that a size exceeds; returns whether any was raised. */
 function raise(largest: Float64Array, sizes: Float64Array): boolean {
   let isLarger = false;
   for (let index = 0; index < SIZES; index++) {
@@ -80,23 +82,26 @@ function raise(largest: Float64Array, sizes: Float64Array): boolean {
 
 type Kinds = Map<number, Float64Array>;
 
-/** Of more, with the same requests of other complexes, each record decides. */
+/**
+ * At most this many groups of alike records are kept with the same requests of other complexes; beyond, each record
+ * decides.
+ */
 const MOST_ALIKE = 100;
 
 /**
- * What a request must fit, task by task. Of thousands of records few decide: of those that are alike the ones that are
- * larger, in something, than all before.
+ * What a request must fit, task by task. Of thousands of records few decide: among those that are alike, the ones that
+ * are larger in some size than all before.
  */
 export class ArrayNeeds {
-  /** Those that decide, in their order: any advice on all is the advice on these. */
+  /** The records that decide, in their order: any advice on all is the advice on these. */
   readonly decisive: JobRecord[] = [];
   private readonly alike = new Map<JobRecord['requests'], Alike[]>();
   private readonly sizes = new Float64Array(SIZES);
-  /** What each task needed per slot, as it was asked for, and under h_vmem; Infinity: it is not known. */
+  /** What each task needed per slot, judged by its own request, and judged by h_vmem; Infinity: unknown. */
   private readonly asAsked: number[] = [];
   private readonly underVmem: number[] = [];
 
-  /** `needs`: what a request must fit, of one task. */
+  /** `needs`: what a request must fit for one task. */
   add(needs: readonly Measured[]): void {
     let [asAsked, vmem] = [0, 0];
     for (const measured of needs) {
@@ -137,8 +142,8 @@ export class ArrayNeeds {
   }
 
   /**
-   * What would have held for 99 of 100 tasks, where that is much less than what holds for all; null: it is not, there are
-   * too few, or too many of them ran into their limit.
+   * The request that would have been enough for 99 of 100 tasks, where it is much less than the one for all; null: it
+   * is not, there are too few tasks, or too many of them ran into their limit.
    */
   most(): string | null {
     const count = this.asAsked.length;

@@ -24,15 +24,18 @@ export interface ClassFields {
   readonly pe: string | null;
   readonly project: string | null;
   readonly queue: string | null;
-  /** As `programsOf`. */
+  /** As `programsOf` makes them. */
   readonly programs: readonly string[];
   /** null: that of the newest run. */
   readonly cluster: string | null;
-  /** What it requests memory by; null: that of the newest run. */
+  /** The complex that it requests memory by; null: that of the newest run. */
   readonly complex: string | null;
 }
 
-/** What to request of one thing, and on what that rests. Bytes per slot (per job where so consumed), or seconds. */
+/**
+ * What to request of one resource, and on what that rests. Bytes per slot (per job where the complex is consumed so),
+ * or seconds.
+ */
 export interface Prediction {
   readonly amount: number;
   /** The share of runs that would need more; null: too few runs, or too different ones, to state any. */
@@ -40,7 +43,7 @@ export interface Prediction {
   readonly runs: number;
   /** The most that any of those runs needed. */
   readonly largest: number;
-  /** The limit at which the run was stopped that is taken to need most; null: it was not stopped. */
+  /** The limit at which the run that is taken to need most was stopped; null: it was not stopped. */
   readonly stoppedAt: number | null;
   /** Most of the runs were stopped at a limit: then no risk is stated. */
   readonly mostlyStopped: boolean;
@@ -49,8 +52,8 @@ export interface Prediction {
 }
 
 /**
- * Earlier runs of the same kind for which as much was known as to state this risk, those of them that needed more, and
- * beside them those that were stopped at a limit below what was predicted.
+ * How predictions with this risk have held: the earlier runs of the same kind for which one could be made, how many of
+ * these needed more, and how many others were stopped at a limit below what was predicted.
  */
 interface PastPredictions {
   readonly predictions: number;
@@ -63,7 +66,7 @@ export interface MemoryPrediction extends Prediction {
   /** "2.3G" */
   readonly text: string;
   readonly per: Per;
-  /** How many of the runs are known by Grid Engine's own figure alone. */
+  /** How many of the runs are known only by Grid Engine's own figure. */
   readonly countedOnly: number;
   /** The advice on the job itself, where that calls for more than past runs predict. */
   readonly alone: Advice | null;
@@ -74,32 +77,32 @@ interface TimePrediction extends Prediction, PastPredictions {
   readonly text: string;
 }
 
-/** Of fewer slots a job would not fail, but take longer: no risk is stated. */
+/** With fewer slots a job would not fail, but take longer: no risk is stated. */
 interface SlotsAdvice {
   readonly requested: number;
-  /** The most that any of the runs kept busy, in the mean over its time. */
+  /** The most slots that any of the runs kept busy, on average over its time. */
   readonly busiest: number;
   /** As many as the busiest run needed. */
   readonly enough: number;
   readonly runs: number;
 }
 
-/** What to request for a kind of job; null: no run of it says. */
+/** What to request for a kind of job; null: its runs do not show it. */
 export interface ClassAdvice {
   readonly memory: (MemoryPrediction & PastPredictions) | null;
   readonly time: TimePrediction | null;
-  /** null, too, where it needs the slots that it requests. */
+  /** null also where the job needs all slots that it requests. */
   readonly slots: SlotsAdvice | null;
 }
 
-/** What is asked of past runs: a risk, and no less than the job itself calls for. */
+/** The wanted risk, and the job whose own needs the advice must cover, too. */
 export interface Wanted {
   readonly risk: number;
   /** The job's records. */
   readonly own?: readonly JobRecord[];
 }
 
-/** From narrow to wide. */
+/** The classes that a job belongs to, from narrow to wide. */
 function classesOf(fields: ClassFields, newest: JobRecord | null): readonly string[] {
   const { jobName: job_name, slots, project, queue } = fields;
   const cluster = fields.cluster ?? newest?.cluster ?? '';
@@ -110,10 +113,10 @@ function classesOf(fields: ClassFields, newest: JobRecord | null): readonly stri
 const ofClasses = <Run extends PastRun>(runs: readonly Run[], classes: readonly string[]): readonly Run[] =>
   runs.filter((run) => run.classes.some((name) => classes.includes(name)));
 
-/** What runs of a kind are held against. */
+/** The parameters of predictions of one resource. */
 interface Learning {
   readonly prior: Prior;
-  /** By how much a limit is raised that a run was stopped at. */
+  /** The factor by which a limit that stopped a run is raised. */
   readonly raise: number;
 }
 
@@ -126,7 +129,7 @@ interface Founded<Run> {
   readonly basis: readonly Run[];
 }
 
-/** `alike`: runs of the classes that these fields name. */
+/** `alike`: the runs that share a class with these fields. */
 function predictionBy<Run extends PastRun>(
   alike: readonly Run[],
   fields: ClassFields,
@@ -137,7 +140,7 @@ function predictionBy<Run extends PastRun>(
   if (alike.length === 0) return null;
   const classes = classesOf(fields, newest);
   const predictor = new Predictor(prior, raise);
-  // Of no other class of these runs anything is asked.
+  // The other classes of these runs are not needed.
   const learned = alike.map((run) => ({ ...run, classes: run.classes.filter((name) => classes.includes(name)) }));
   replay(bySubmission(learned), [], predictor, []);
   const known = predictor.known(classes);
@@ -150,7 +153,7 @@ function predictionBy<Run extends PastRun>(
   const takenOf = ({ needed, stoppedAt }: PastRun): number =>
     takenNeed({ needed: needed * HEADROOM, stoppedAt }, raise);
   const most = others.reduce((a, b) => (takenOf(b) > takenOf(a) ? b : a), first);
-  // What was measured may decide beside a lower limit that it was stopped at.
+  // What was measured may be more than the raised limit that stopped the run, and then decides.
   const stoppedAt = most.stoppedAt !== null && takenOf(most) <= most.stoppedAt * raise ? most.stoppedAt : null;
   const sameProgram = name !== undefined && !classesOf({ ...fields, programs: [] }, newest).includes(name);
   const request = jobClass?.request(risk) ?? null;
@@ -178,15 +181,15 @@ function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): Jo
 const complexFor = ({ complex }: ClassFields, newest: JobRecord | null): string =>
   complex ?? (newest === null ? H_VMEM : complexOf(newest));
 
-/** The runs of a kind of job of which it is known what memory they needed. `stored`: as in `adviseMemory`. */
+/** The runs of a kind of job whose memory need is known. `stored`: as in `adviseMemory`. */
 export function classRuns(stored: readonly StoredRecord[], fields: ClassFields): readonly MemoryRun[] {
   const newest = newestOf(stored, fields);
   return ofClasses(pastRuns(stored, complexFor(fields, newest)), classesOf(fields, newest));
 }
 
 /**
- * The memory to request for a job of this kind at the risk that is wanted, or at the smallest larger one that can be
- * stated. `stored`: past runs of its owner and name, of other kinds too; `runs`: its classRuns. null: none of them says.
+ * The memory to request for a job of this kind at the wanted risk, or at the smallest larger one that can be stated.
+ * `stored`: past runs of its owner and name, of other kinds too; `runs`: its classRuns. null: no run shows its need.
  */
 export function adviseMemory(
   stored: readonly StoredRecord[],
@@ -207,7 +210,7 @@ export function adviseMemory(
   return { ...founded.prediction, amount: Math.trunc(bytes), text, per, complex, countedOnly, alone };
 }
 
-/** It rests on one run, of which nothing follows for others. */
+/** A prediction from the job itself: one run states no risk. */
 function predictionAlone(alone: Advice): MemoryPrediction {
   const { complex, request, totalBytes, slots, per, record, need, stoppedAt } = alone;
   return {
@@ -219,7 +222,7 @@ function predictionAlone(alone: Advice): MemoryPrediction {
   };
 }
 
-/** The same of its elapsed time. */
+/** The elapsed time to request, as `adviseMemory` does for memory. */
 function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk }: Wanted): TimePrediction | null {
   const newest = newestOf(stored, fields);
   const alike = ofClasses(pastTimes(stored), classesOf(fields, newest));
@@ -229,7 +232,7 @@ function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk
   return { ...founded.prediction, amount: seconds, text, ...pastPredictions(alike, founded.prediction.risk, OF_TIME) };
 }
 
-/** All that is advised, and how such predictions have held. `stored`: as in `adviseMemory`. */
+/** All advice for a kind of job, and how such predictions have held. `stored`: as in `adviseMemory`. */
 export function adviseClass(stored: readonly StoredRecord[], fields: ClassFields, wanted: Wanted): ClassAdvice {
   const runs = classRuns(stored, fields);
   const memory = adviseMemory(stored, fields, wanted, runs);
@@ -240,13 +243,16 @@ export function adviseClass(stored: readonly StoredRecord[], fields: ClassFields
   };
 }
 
-/** As few as for a request of memory. */
+/** The same as the least number of runs for a memory request. */
 const LEAST_RUNS = 3;
 
-/** A thread that waits a little still has a slot of its own. */
+/** Busy slots that exceed a whole number by less than this need no further slot. */
 const BUSY_ENOUGH = 0.1;
 
-/** Whether fewer slots would do: of runs on one host with the same number of slots it is known how many were busy. */
+/**
+ * Whether fewer slots would do, by runs on one host with the same number of slots: only for these is it known how many
+ * were busy.
+ */
 function adviseSlots(runs: readonly MemoryRun[], { slots: requested }: ClassFields): SlotsAdvice | null {
   if (requested === null || requested < 2) return null;
   const busy = runs.flatMap(({ records: [job, ...others] }) => {

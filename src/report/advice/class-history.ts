@@ -19,24 +19,24 @@ import {
   type Wanted,
 } from './class-advice';
 
-/** What ran longer ago says little. */
+/** Runs longer ago say little. */
 const LOOK_BACK_DAYS = 365;
 /**
- * Records that are read of a kind. Of 400 runs advice on the public traces of docs/benchmarks.md is no better than of 250;
- * where 250 are of few runs, each on many hosts, more are read.
+ * How many records of a kind are read. On the public traces of docs/benchmarks.md advice from 400 runs is no better
+ * than from 250; where 250 records are of few runs, each on many hosts, more are read.
  */
 const RECORDS = [250, 1000] as const;
 const FEW_RUNS = 60;
-/** Advice states this risk where nobody asks for another. */
+/** The risk of advice, unless another is asked for. */
 export const RISK = 0.01;
 /** Kinds whose runs stay in memory; those of others are asked for again. */
 const KINDS_KEPT = 50;
 /** A list names many kinds of jobs: the prediction of each is kept. */
 const PREDICTIONS_KEPT = 10_000;
-/** A server takes no longer one. */
+/** A server refuses longer names. */
 const LONGEST_NAME = 512;
 
-/** What of a record says which memory its run needed: all that `adviseMemory` reads. */
+/** The fields that show what memory a run needed: all that `adviseMemory` reads. */
 export const MEMORY_FIELDS: readonly FieldName[] = [
   ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'status', 'trust', 'revision'] as const),
   ...(['owner', 'job_name', 'queue', 'project', 'pe', 'program', 'slots', 'host_slots', 'granted_hosts'] as const),
@@ -46,23 +46,23 @@ export const MEMORY_FIELDS: readonly FieldName[] = [
   ...(['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_footprint'] as const),
 ];
 
-/** A list that was cut may hold the oldest job in part. */
+/** Leaves out the oldest job: a list that was cut may hold only a part of it. */
 function withoutOldest(found: readonly StoredRecord[]): readonly StoredRecord[] {
   const endOf = ({ record }: StoredRecord): string => record.ended_at ?? '';
   const { record: oldest } = found.reduce((first, one) => (endOf(one) < endOf(first) ? one : first));
   return found.filter(({ record }) => record.job_id !== oldest.job_id || record.task_id !== oldest.task_id);
 }
 
-/** Jobs and array tasks. */
+/** The number of jobs and array tasks. */
 const runsIn = (found: readonly StoredRecord[]): number =>
   new Set(found.map(({ record: { job_id: job, task_id: task } }) => `${job}.${task ?? ''}`)).size;
 
-/** The past runs of jobs by owner and name, as good as asked for once each. */
+/** The past runs of jobs by owner and name; as long as a kind is kept, the store is asked for it only once. */
 export class ClassHistory {
   private readonly answers = new Latest<string, Promise<readonly StoredRecord[]>>(KINDS_KEPT);
   private readonly predictions = new Latest<string, Promise<MemoryPrediction | null>>(PREDICTIONS_KEPT);
 
-  /** `find` as a store's `records`, which may reject with StoreError; `now`: ms. */
+  /** `find`: as a store's `records`, which may reject with StoreError; `now`: ms since the epoch. */
   constructor(
     private readonly find: FindRecords,
     private readonly now: number,
@@ -73,12 +73,12 @@ export class ClassHistory {
     return adviseMemory(await this.runsLike(fields, MEMORY_FIELDS), fields, wanted);
   }
 
-  /** All in one question. Rejects with StoreError. */
+  /** Memory, time and slots to request for a job of this kind. Rejects with StoreError. */
   async adviceOf(fields: ClassFields, wanted: Wanted): Promise<ClassAdvice> {
     return adviseClass(await this.runsLike(fields), fields, wanted);
   }
 
-  /** The runs that both rest on, as far as it is known what memory they needed. Rejects with StoreError. */
+  /** The runs that this advice rests on, if their memory need is known. Rejects with StoreError. */
   async memoryRuns(fields: ClassFields): Promise<readonly MemoryRun[]> {
     return classRuns(await this.runsLike(fields), fields);
   }
@@ -114,7 +114,7 @@ export class ClassHistory {
     return more.length < most ? more : withoutOldest(more);
   }
 
-  /** The same runs, each with the prediction from past runs of its job's kind. */
+  /** These runs, each with the prediction from past runs of its job's kind. */
   async advise<Run extends JobRun>(runs: readonly Run[]): Promise<readonly Run[]> {
     const advised: Run[] = [];
     for (const group of jobGroups(runs)) {

@@ -17,7 +17,7 @@ interface ClassReport {
   readonly advice: ClassAdvice;
   /** The risk that was asked for. */
   readonly risk: number;
-  /** `-l` options of the job or submission, as a category has them. */
+  /** The `-l` options of the job or submission, in the form of a Grid Engine category. */
   readonly requests: string;
 }
 
@@ -93,7 +93,7 @@ export function classTitle(
 const LARGEST = `the largest and ${formatPercent(HEADROOM - 1)} headroom`;
 const LIMIT = 'the limit at which the largest was stopped';
 
-/** Whether no risk can be stated, or only a larger one than was asked for. */
+/** Notes where no risk can be stated, or only a larger one than was asked for. */
 function riskNotes(predicted: PredictionObject | null, wanted: number, founded: string): readonly string[] {
   if (predicted === null) return [];
   const { complex } = predicted;
@@ -129,7 +129,7 @@ function memoryNotes({ memory, class: { slots } }: ClassObject): readonly string
   ];
 }
 
-/** Fewer slots are to have the same memory in all. */
+/** The note that fewer slots would do, with a request that leaves them the same memory in all. */
 function slotsNotes({ slots, memory }: ClassObject): readonly string[] {
   if (slots === null) return [];
   const { requested, enough, busiest, runs } = slots;
@@ -148,7 +148,7 @@ function undecidedNotes(predicted: readonly (PredictionObject | null)[]): readon
     : [];
 }
 
-/** What the lines of `classRows` leave open. `alone`: why the job itself decides its memory; null: it does not. */
+/** Notes that explain the lines of `classRows`. `alone`: why the job itself decides its memory; null: it does not. */
 export function classNotes(answer: ClassObject, alone: string | null = null): readonly string[] {
   const { memory, time, wanted_risk: wanted } = answer;
   return [
@@ -194,7 +194,7 @@ export function renderClass(report: ClassReport, screen: Screen): readonly strin
 
 type StatedPrediction = NonNullable<ClassAdvice['memory' | 'time']>;
 
-/** On what a request rests, as JSON has it. */
+/** A request and what it rests on, as in the JSON. */
 function predictionObject(complex: string, predicted: StatedPrediction) {
   return {
     complex,
@@ -212,7 +212,7 @@ function predictionObject(complex: string, predicted: StatedPrediction) {
 
 type PredictionObject = ReturnType<typeof predictionObject>;
 
-/** What is said of a kind of job, as JSON has it. */
+/** The advice for a kind of job, as in the JSON. */
 export function classObject({ fields, advice, risk }: Omit<ClassReport, 'requests'>) {
   const { owner, jobName, slots, pe, project, queue } = fields;
   const { memory, time, slots: slotsAdvice } = advice;
@@ -227,7 +227,7 @@ export function classObject({ fields, advice, risk }: Omit<ClassReport, 'request
       request_bytes: memory.amount,
       per: memory.per,
       largest_bytes: Math.ceil(memory.largest),
-      /** The limit at which the largest was stopped; null: it was not. */
+      /** The limit at which the run that needed most was stopped; null: it was not. */
       stopped_at_bytes: memory.stoppedAt,
       runs_by_grid_engine_only: memory.countedOnly,
     },
@@ -237,7 +237,7 @@ export function classObject({ fields, advice, risk }: Omit<ClassReport, 'request
       largest_seconds: time.largest,
       stopped_at_seconds: time.stoppedAt,
     },
-    /** null, too, where it needs the slots that it requests. */
+    /** null also where the job needs all slots that it requests. */
     slots: slotsAdvice,
   };
 }
@@ -251,7 +251,7 @@ export function renderClassJson(report: ClassReport): string {
 
 const CSV_HEAD = ['complex', 'request', 'amount', 'risk', 'runs', 'largest', 'predictions', 'failed', 'undecided'];
 
-/** The same as CSV: bytes, seconds. */
+/** The advice as CSV, in bytes and seconds. */
 export function renderClassCsv({ memory, time }: ClassAdvice): string {
   const line = (complex: string, predicted: StatedPrediction | null): readonly (string | number | null)[][] => {
     if (predicted === null) return [];

@@ -19,9 +19,12 @@ const decisive = (record: JobRecord): readonly NeedQuantity[] => measuredFor(com
 
 let latest: { readonly record: JobRecord | null; readonly need: Need | null } = { record: null, need: null };
 
-/** The largest of the peaks that its request is about, by the ends that may be judged by. null: none is known. */
+/**
+ * The largest of the peaks that the record's request limits, each by its upper bound if that was measured, else by its
+ * lower bound. null: none is known.
+ */
 export function needOf(record: JobRecord): Need | null {
-  // Of each of thousands of tasks several questions are asked, one after the other.
+  // Callers ask several times for a record before they go on to the next of thousands.
   if (record !== latest.record) latest = { record, need: largestNeed(record) };
   return latest.need;
 }
@@ -38,34 +41,31 @@ function largestNeed(record: JobRecord): Need | null {
   return most === null || bracket === null ? null : { bytes, quantity: most, bracket };
 }
 
-/**
- * The records of a job as what stopped it has them: where h_vmem did, they are judged by that, whatever the site steers
- * memory by.
- */
+/** The records of a job, judged by h_vmem where that stopped the job, whatever complex the site steers memory by. */
 export function asStopped(records: readonly JobRecord[]): readonly JobRecord[] {
   return records.some(byLimitOf) ? records.map(underVmem) : records;
 }
 
-/** Whether h_vmem stopped it. */
+/** Whether h_vmem stopped the job. */
 export const byLimitOf = (record: JobRecord): boolean => ['execd', 'refusal'].includes(memoryEnd(record)?.by ?? '');
 
-/** The same judged by h_vmem, where it has that. */
+/** The record judged by h_vmem, if it has a request of that. */
 export function underVmem(record: JobRecord): JobRecord {
   return record.h_vmem === null ? record : judgedBy(record, H_VMEM);
 }
 
-/** The complex that the next request of a job is for; `records`: all that it has. */
+/** The complex that the next request of a job is for; `records`: all records of the job. */
 export const steeredBy = (job: JobRecord, records: readonly JobRecord[]): string =>
   complexOf(records.some(byLimitOf) ? underVmem(job) : job);
 
-/** The same judged by this complex, whether it requested that or not. */
+/** The record judged by this complex, whether it requested that or not. */
 export function judgedBy(record: JobRecord, complex: string): JobRecord {
   return complexOf(record) === complex ? record : { ...record, request_order: complex };
 }
 
 /**
- * How near to its limit a record came, by Grid Engine's figure where nobody measured it, for an order among several;
- * without a limit nearly nothing, -1: nothing is known.
+ * How near a record came to its limit, to order records by; by Grid Engine's figure where no peak was measured. Without
+ * a limit nearly 0; -1: nothing is known.
  */
 export const fullness = (record: JobRecord): number =>
   nearness(needOf(record)?.bytes ?? countedByGridEngine(record), limitOf(record));
@@ -73,7 +73,10 @@ export const fullness = (record: JobRecord): number =>
 const nearness = (bytes: number | null, limit: number | null): number =>
   bytes === null ? -1 : (shareOf(bytes, limit) ?? bytes / 2 ** 60);
 
-/** The same of the records of one run, its master's first: of the fullest, or where nobody measured any of all together. */
+/**
+ * The fullness of one run, from its records, the master's first: that of the fullest record, or, where none was
+ * measured, of Grid Engine's figures added up.
+ */
 export function fullnessOfRun(records: readonly JobRecord[]): number {
   const [master, ...others] = records;
   if (master === undefined || others.length === 0 || records.some((record) => needOf(record) !== null))
@@ -81,12 +84,12 @@ export function fullnessOfRun(records: readonly JobRecord[]): number {
   return nearness(countedTogether(records), limitOf(master));
 }
 
-/** `perhaps-close`: its upper end is, what it was seen to hold is not. */
+/** `perhaps-close`: the upper bound is close to the limit, the lower bound is not. */
 export type Fit = 'above' | 'close' | 'perhaps-close' | 'fits' | 'far-below' | 'no-limit' | 'unknown';
 
 export { CLOSE_TO_LIMIT };
 
-/** Bytes that were held for certain of what its request is about; null: nothing was measured. */
+/** The largest lower bound of the peaks that the record's request limits, in bytes; null: nothing was measured. */
 export function heldOf(record: JobRecord): number | null {
   return largestOfKnown(
     decisive(record).map((quantity) => {

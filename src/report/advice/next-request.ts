@@ -4,7 +4,10 @@ import { needsOf } from '../job/job-whole';
 import type { Prediction } from './class-advice';
 import { adviseRequest } from './advice';
 
-/** By what a request must fit, and what past runs of its kind say; null: nothing can be said. */
+/**
+ * The next memory request, from what it must fit and the prediction from past runs of its kind; null: nothing can be
+ * advised.
+ */
 export function nextRequest(needs: readonly JobRecord[], predicted: Prediction | null) {
   const advice = adviseRequest(needs, predicted);
   if (advice === null) return null;
@@ -12,9 +15,11 @@ export function nextRequest(needs: readonly JobRecord[], predicted: Prediction |
   return {
     kind,
     complex,
-    /** Per slot, or per job where the complex is so consumed. */
+    /** Per slot, or per job where the complex is consumed so. */
     request_bytes: Math.trunc(totalBytes / slots),
-    /** The share of runs that would need more, and the runs that it rests on; null: it rests on this run alone. */
+    /**
+     * The share of runs that would need more, and the number of past runs; null: the advice rests on this run alone.
+     */
     risk: prediction?.risk ?? null,
     runs: prediction?.runs ?? null,
   };
@@ -23,7 +28,7 @@ export function nextRequest(needs: readonly JobRecord[], predicted: Prediction |
 /** What memory to request for the next run: part of the published contract (schema 1). */
 export type NextRequest = NonNullable<ReturnType<typeof nextRequest>>;
 
-/** Each run's records with what to request for the next; all hosts and tasks of a run must be there. */
+/** These runs, each with what to request for the next one; all hosts and tasks of a run must be there. */
 export function nextRequests<Run extends JobRun>(
   runs: readonly Run[],
 ): readonly (Run & { readonly next_time: NextRequest | null })[] {

@@ -21,7 +21,7 @@ export interface NextTime {
   readonly request: string;
   /** "qsub -l h_vmem=6G,h_rt=16:00:00" */
   readonly line: string;
-  /** What is changed, in words; without the memory's where `memory` has it. */
+  /** Why each part of the request is as it is; without memory, where `memory` gives the reason. */
   readonly reasons: readonly string[];
   /** What the memory request rests on; null: it stays as it was. */
   readonly memory: Advice | null;
@@ -58,7 +58,7 @@ export function exactSize(bytes: number): string {
   return unit === undefined ? String(Math.ceil(bytes)) : `${bytes / unit[1]}${unit[0]}`;
 }
 
-/** Which limits of time stand behind a cause: a soft one grows with the hard one. */
+/** The time limits to raise for a cause: a soft one is raised with the hard one. */
 const TIMES: Partial<Readonly<Record<Cause, readonly string[]>>> = {
   h_rt: ['h_rt', 's_rt'],
   s_rt: ['h_rt', 's_rt'],
@@ -91,13 +91,13 @@ const MEMORY: Partial<Readonly<Record<Cause, readonly string[]>>> = {
   'cgroup-out-of-memory': ['mem_limit', 'h_rss'],
 };
 
-/** Whether the job's cgroup had a limit that is not these bytes. */
+/** Whether the job's cgroup had a limit other than these bytes. */
 function isGroupLimitedOtherwise(record: JobRecord, bytes: number | null): boolean {
   return record.metrics.cgroup_memory_limit_bytes !== undefined && (bytes === null || !limitsCgroup(record, bytes));
 }
 
 function memoryParts(records: readonly JobRecord[], requests: Asked, causes: readonly Cause[]): Part[] {
-  // Of h_rss systemd gets what was typed, of others their limit.
+  // systemd gets h_rss as it was typed, and other complexes by their limit.
   const ofGroup = (complex: string): boolean =>
     !records.some((record) => {
       const asked = record.requests[complex];
@@ -158,9 +158,9 @@ const bytesOf = ({ text }: Part): number => {
 };
 
 /**
- * A whole `-l` line that would have held, from all hosts and tasks of a job: per slot or per job as the complex is
- * consumed, never less than was measured. `predicted`: what past runs of its kind say. null: nothing can be said, or
- * nothing needs changing.
+ * A whole `-l` line that would have been enough, from all hosts and tasks of a job: per slot or per job as the complex
+ * is consumed, never less than was measured. `predicted`: the prediction from past runs of its kind. null: nothing can
+ * be advised, or nothing needs changing.
  */
 export function nextTime(
   records: readonly JobRecord[],

@@ -18,10 +18,10 @@ import { asStopped, judgedBy, needOf } from './fit';
 
 type Run = readonly [JobRecord, ...JobRecord[]];
 
-/** A run by the memory that it needed per slot. */
+/** A run with the memory that it needed per slot. */
 export interface MemoryRun extends PastRun {
   readonly records: Run;
-  /** Nobody sampled it: it is known by Grid Engine's own figure. */
+  /** The run was not sampled: only Grid Engine's own figure is known. */
   readonly countedOnly: boolean;
 }
 
@@ -51,11 +51,11 @@ type Kind = Pick<JobRecord, (typeof KIND)[number]>;
 
 let latest: { readonly kind: Kind; readonly program: string; readonly classes: readonly string[] } | null = null;
 
-/** The classes of a run. Those of one kind mostly follow each other, and have the same. */
+/** The classes of a run. The last ones are kept, since runs of one kind mostly follow each other. */
 function classesOf(job: JobRecord): readonly string[] {
   const { cluster, owner, slots, project, queue, pe } = job;
   const kind: Kind = { cluster, owner, job_name: nameClass(job.job_name ?? ''), slots, project, queue, pe };
-  // One is enough to find it by, and keeps a history's list of classes short.
+  // One program is enough to find the run by, and keeps a history's list of classes short.
   const [program = ''] = programsOfRecord(job);
   const known = latest;
   if (known?.program === program && KIND.every((name) => known.kind[name] === kind[name])) return known.classes;
@@ -64,7 +64,9 @@ function classesOf(job: JobRecord): readonly string[] {
   return classes;
 }
 
-/** What is known of a run whatever is asked of it; null: not when it was submitted or ended. */
+/**
+ * What predictions of memory and of time both need; null: the master's record, or its submission or end, is unknown.
+ */
 function baseOf([job]: Run): Pick<PastRun, 'submit' | 'end' | 'classes' | 'seconds'> | null {
   if (job.pe_task_id !== null || job.submitted_at === null || job.ended_at === null) return null;
   return {
@@ -76,9 +78,9 @@ function baseOf([job]: Run): Pick<PastRun, 'submit' | 'end' | 'classes' | 'secon
 }
 
 /**
- * The runs that ended and of which it is known what memory they needed, per slot; of a parallel job the fullest host
- * counts. What failed for another reason than memory says nothing of what a full run needs. `complex`: which the need is
- * of; null: that of each run.
+ * The ended runs whose memory need per slot is known; of a parallel job the fullest host counts. A run that failed for
+ * another reason than memory does not show what a full run needs. `complex`: the complex that the need is for; null:
+ * that of each run.
  */
 export function pastRuns(stored: readonly StoredRecord[], complex: string | null = null): readonly MemoryRun[] {
   return endedRuns(stored).flatMap((run) => memoryRun(run, complex) ?? []);
@@ -115,12 +117,12 @@ function memoryRun(run: Run, complex: string | null): MemoryRun | null {
 
 const OUT_OF_TIME: ReadonlySet<Cause> = new Set<Cause>(['h_rt', 's_rt']);
 
-/** The runs that ended and of which it is known how long they took, in seconds. */
+/** The ended runs that show how long a full run takes, in seconds. */
 export function pastTimes(stored: readonly StoredRecord[]): readonly PastRun[] {
   return endedRuns(stored).flatMap((run) => timeRun(run) ?? []);
 }
 
-/** Seconds of h_rt, which a job that is killed exceeds a little. */
+/** The requested h_rt in seconds, which a job that is killed exceeds a little. */
 function requestedTime(run: Run): number | null {
   const category = run.find((record) => record.grid_engine?.category != null)?.grid_engine?.category;
   return requestedSeconds(categoryRequests(category ?? ''), 'h_rt');

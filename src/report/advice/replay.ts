@@ -80,7 +80,7 @@ function renderOne(name: string, answer: ReplayAnswer, screen: Screen): readonly
 const NOTE =
   'Each request rests on runs that had ended when the job was submitted. A job that needs more fails, loses its whole ' +
   'run, and requests twice as much.';
-/** Of rows with undecided jobs. */
+/** The note on rows with undecided jobs. */
 export const UNDECIDED_NOTE =
   'Undecided, and not counted among the jobs: those that were stopped at a limit below the request; whether that is ' +
   'enough is not known.';
@@ -100,7 +100,7 @@ function notes(answers: readonly ReplayObject[], { width }: Screen): readonly st
   return wrap([NOTE, ...more].join(' '), width);
 }
 
-/** What the advice would have done, history by history (name: where it is from). */
+/** What the advice would have achieved, in a table for each history (name: where the history is from). */
 export function renderReplay(answers: ReadonlyMap<string, ReplayAnswer>, screen: Screen): readonly string[] {
   const tables = [...answers].flatMap(([name, answer]) => renderOne(name, answer, screen));
   return [...tables, ...notes([...answers.values()].map(replayObject), screen)];
@@ -118,7 +118,7 @@ const CSV_HEAD = [
   'undecided',
 ];
 
-/** The same as CSV, a line for each way of requesting. */
+/** The replays as CSV, a line for each way of requesting. */
 export function renderReplayCsv(answers: ReadonlyMap<string, ReplayAnswer>): string {
   const line = (name: string, request: string, risk: number | null, outcome: Outcome): readonly Cell[] => {
     const { jobs, failed, undecided, stated, wasted, used } = outcome;
@@ -139,10 +139,10 @@ function outcomeObject({ jobs, failed, undecided, stated, wasted, used }: Outcom
   return { jobs, failed, undecided, stated_risk: stated, unused_byte_seconds: wasted, used_byte_seconds: used };
 }
 
-/** What a way of requesting would have done, as JSON has it. */
+/** What a way of requesting would have achieved, as in the JSON. */
 export type OutcomeObject = ReturnType<typeof outcomeObject>;
 
-/** One history for programs; byte seconds. */
+/** The replay of one history, as in the JSON; amounts are byte seconds. */
 export function replayObject({ runs, advisable, advice, users, plain }: ReplayAnswer): ReplayObject {
   return {
     runs,
@@ -157,7 +157,7 @@ export function replayObject({ runs, advisable, advice, users, plain }: ReplayAn
   };
 }
 
-/** The same as the screen's for programs. */
+/** The replays as JSON. */
 export function renderReplayJson(answers: ReadonlyMap<string, ReplayAnswer>): string {
   const replays = [...answers].map(([name, answer]) => ({ name, ...replayObject(answer) }));
   return `${escapeJson(JSON.stringify({ schema: 1, replays }))}\n`;

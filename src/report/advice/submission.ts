@@ -3,17 +3,17 @@ import { formatBytes, formatCount, formatPercent, formatRequested } from '../for
 import type { MemoryPrediction } from './class-advice';
 import { exactSize } from './next-time';
 
-/** A request that is this many times what is advised is far off. */
+/** A request of this many times what is advised is far too large. */
 const FAR = 2;
-/** A job is not made to ask for less at a larger risk than this. */
+/** A job's request is not lowered at a larger risk than this. */
 const RISK_OF_LESS = 0.01;
 
 const NOTHING = 'keep\n';
 
 /**
- * What hooks/advise.jsv does with a submission, in one line: `keep`; or `warn` (on the terminal) or `set` (the request,
- * too), the request that is advised, and a sentence. `requests`: "h_vmem=4G,h_rt=3600"; `prediction`: what past runs of its
- * kind say, null: nothing.
+ * What hooks/advise.jsv is to do with a submission, in one line: `keep`; or `warn` (on the terminal) or `set` (also
+ * change the request), then the advised request and a sentence. `requests`: "h_vmem=4G,h_rt=3600"; `prediction`: from
+ * past runs of its kind, null: none.
  */
 export function submissionLine(requests: string, prediction: MemoryPrediction | null, mayRewrite: boolean): string {
   const asked = prediction === null ? null : requestedMemory(categoryRequests(`-l ${requests}`), prediction.complex);

@@ -2,12 +2,12 @@ import { ExpressionError } from './expression-error';
 import { COMPARISONS, type Expression, type Operator } from './expression';
 import { combined, dimensionName, literalUnit, PLAIN, sameDimension, type Dimension } from './units';
 
-/** What an expression is; a number's `of` null: a bare 0, which compares with anything. */
+/** The type of an expression; a number with `of` null is a bare 0, which compares with anything. */
 export type Type =
   | { readonly kind: 'number'; readonly of: Dimension | null; readonly isShare: boolean }
   | { readonly kind: 'text' | 'truth' };
 
-/** The type of a name. Throws ExpressionError on one that is not known. */
+/** The type of a name. Throws ExpressionError for an unknown name. */
 export type TypeOfName = (name: string, at: number) => Type;
 
 const TRUTH: Type = { kind: 'truth' };
@@ -35,7 +35,10 @@ function numberType(of: Expression, names: TypeOfName): Type & { readonly kind: 
   return type;
 }
 
-/** Of values that are added, compared or chosen among: they must be of one kind. */
+/**
+ * The common type of values that are added, compared or chosen among. Throws ExpressionError where their dimensions
+ * differ.
+ */
 function common(types: readonly (Type & { readonly kind: 'number' })[], what: string, at: number): Type {
   const [first, ...others] = types.filter(({ of }) => of !== null);
   const given = first?.of ?? null;
@@ -66,7 +69,7 @@ function typeOfBinary(expression: Expression & { readonly kind: 'binary' }, name
   return { kind: 'number', of: combined(a, b, operator === '*' ? 1 : -1), isShare: false };
 }
 
-/** What an expression is. Throws ExpressionError where its parts don't fit, or a name is not known. */
+/** The type of an expression. Throws ExpressionError where its parts don't fit, or a name is unknown. */
 export function typeOf(expression: Expression, names: TypeOfName): Type {
   switch (expression.kind) {
     case 'number': {

@@ -8,10 +8,10 @@ import type { Severity } from './rule';
 
 const TONES: Readonly<Record<Severity, Tone>> = { high: 'bad', medium: 'warning', low: 'warning' };
 
-/** The verdict on the request says the same. */
+/** Classes that say the same as the verdict on the request. */
 const SAID_BY_VERDICT: ReadonlySet<string> = new Set(['memory-close', 'memory-far-below']);
 
-/** "12.3 GiB·h"; '': not known. */
+/** "12.3 GiB·h"; '': unknown. */
 export function costText(cost: Pick<Finding, 'cost_gib_hours' | 'cost_slot_hours'>, dot: string): string {
   if (cost.cost_gib_hours !== null) return formatMemoryTime(cost.cost_gib_hours, dot);
   if (cost.cost_slot_hours === null) return '';
@@ -19,7 +19,7 @@ export function costText(cost: Pick<Finding, 'cost_gib_hours' | 'cost_slot_hours
   return `${texts.join()} ${unit}`;
 }
 
-/** Our own words with names that users chose in them. */
+/** Our own text that contains names users chose, made safe for the screen. */
 const safeWords = (text: string, screen: Screen): string => screen.safe(ownWords(text, screen));
 
 function renderFinding(finding: Finding, width: number, screen: Screen): string[] {
@@ -50,7 +50,7 @@ export function renderClasses(classes: Classes | null, width: number, screen: Sc
   return [...found.flatMap((finding) => renderFinding(finding, width, screen)), ...open];
 }
 
-/** The classes of tasks that are judged. */
+/** The classes of tasks that are classified already, with the number of tasks in each. */
 export function foundClasses(tasks: readonly JobRun[]): readonly ClassCount[] {
   const found = tasks.flatMap(({ record, classes }) =>
     (classes?.found ?? []).map((finding) => ({ finding, task: record.task_id })),

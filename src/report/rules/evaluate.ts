@@ -2,20 +2,20 @@ import { patternTest } from '../../accounting/filter-record';
 import type { CallName, Expression, Operator } from './expression';
 import { literalUnit } from './units';
 
-/** null: not known. */
+/** null: unknown. */
 export type Value = number | string | boolean | null;
 
-/** The value of something that is known of a subject. */
+/** Computes a value from what is known of a subject. */
 export type ValueOf<Subject> = (subject: Subject) => Value;
 
-/** How the value of a name is found. */
+/** Finds how the value of a name is computed. */
 export type Names<Subject> = (name: string) => ValueOf<Subject>;
 
 const known = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 type Binary = Expression & { readonly kind: 'binary' };
 
-/** Kleene's logic: what one side decides needs not the other. */
+/** Kleene's three-valued logic: where one side decides, the other may be unknown. */
 function junction<Subject>({ operator, left, right }: Binary, names: Names<Subject>): ValueOf<Subject> {
   const decides = operator === 'or';
   const [first, second] = [compile(left, names), compile(right, names)];
@@ -79,8 +79,8 @@ function ofCall(name: CallName, values: readonly Value[]): Value {
 }
 
 /**
- * The value of an expression that was checked, of any subject: of thousands of tasks, what the expression is made of and
- * what its names mean is looked at once. null: something that it needs is not known.
+ * Makes a function of a checked expression that gives its value for a subject: with thousands of tasks the expression
+ * is taken apart, and its names are looked up, only once. The value is null where something that it needs is unknown.
  */
 export function compile<Subject>(expression: Expression, names: Names<Subject>): ValueOf<Subject> {
   switch (expression.kind) {

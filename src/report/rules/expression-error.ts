@@ -4,7 +4,7 @@ export interface Problem {
   readonly at: number;
 }
 
-/** Thrown within this folder alone: parsing and checking return its problem. */
+/** Thrown only within this folder: parsing and checking return its problem. */
 export class ExpressionError extends Error {
   constructor(
     readonly problem: string,

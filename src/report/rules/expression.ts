@@ -2,7 +2,7 @@ import { failure, success, type Result } from '../../base/result';
 import { ExpressionError, type Problem } from './expression-error';
 import { literalUnit } from './units';
 
-/** The language of rules: what a condition, a cost or a figure of the evidence is made of. */
+/** An expression in the language of rules: a condition, a cost, or a figure of the evidence. */
 export type Expression =
   | { readonly kind: 'number'; readonly at: number; readonly digits: string; readonly unit: string }
   | { readonly kind: 'text'; readonly at: number; readonly text: string }
@@ -21,12 +21,12 @@ export type Expression =
 const CALLS = { min: [2, 8], max: [2, 8], abs: [1, 1], like: [2, 2] } as const;
 export type CallName = keyof typeof CALLS;
 
-/** Weakest first; of one line equally strong. */
+/** Operators by precedence, the weakest first; those of one list are equally strong. */
 const OPERATORS = [['or'], ['and'], ['<', '<=', '>', '>=', '=', '!='], ['+', '-'], ['*', '/']] as const;
 export type Operator = (typeof OPERATORS)[number][number];
 export const COMPARISONS: readonly Operator[] = OPERATORS[2];
 
-/** Between `and` and the comparisons. */
+/** The precedence of `not`: stronger than `and`, weaker than comparisons. */
 const NOT_LEVEL = 2;
 
 const LONGEST = 4096;
@@ -105,7 +105,7 @@ class Parser {
     return made;
   }
 
-  /** Operators of this strength and stronger ones. */
+  /** Parses operators of this strength and stronger ones. */
   private level(level: number): Expression {
     const operators = OPERATORS[level];
     if (operators === undefined) return this.unary();
@@ -165,7 +165,7 @@ class Parser {
 
 const shown = ({ kind, text, unit }: Token): string => (kind === 'text' ? `'${text}'` : `${text}${unit}`);
 
-/** `make` or the problem that it meets. */
+/** The result of `make`, or the problem of the ExpressionError that it throws. */
 export function attempt<T>(make: () => T): Result<T, Problem> {
   try {
     return success(make());
@@ -183,14 +183,14 @@ export function parseExpression(source: string): Result<Expression, Problem> {
 const levelOf = (operator: Operator): number =>
   OPERATORS.findIndex((operators) => operators.some((one) => one === operator));
 
-/** How strongly an expression holds together: what is weaker needs parentheses inside a stronger one. */
+/** How strongly an expression binds: a weaker one needs parentheses inside a stronger one. */
 function strength(expression: Expression): number {
   if (expression.kind === 'binary') return levelOf(expression.operator);
   if (expression.kind === 'not') return NOT_LEVEL;
   return OPERATORS.length;
 }
 
-/** As it would be written, with no more parentheses than needed: what `parseExpression` reads back. */
+/** The text of an expression, with no more parentheses than needed: `parseExpression` reads it back. */
 export function printExpression(expression: Expression): string {
   const inside = (of: Expression, least: number): string =>
     strength(of) < least ? `(${printExpression(of)})` : printExpression(of);
@@ -215,7 +215,7 @@ export function printExpression(expression: Expression): string {
   }
 }
 
-/** Every name in it, each once. */
+/** Every name in an expression, each once. */
 export function namesIn(expression: Expression): readonly string[] {
   switch (expression.kind) {
     case 'number':

@@ -25,15 +25,15 @@ export interface Kind {
 
 /** One run of a job as rules see it. */
 export interface Subject {
-  /** Of a parallel job all its hosts as one. */
+  /** The run's record; for a parallel job all its hosts as one. */
   readonly record: JobRecord;
-  /** Where memory was nearest to its limit: the record, or of a parallel job a host. */
+  /** The record where memory was nearest to its limit: that of the run, or of one host of a parallel job. */
   readonly memory: JobRecord;
   /** Whether all that a request must fit is known. */
   readonly complete: boolean;
-  /** What Grid Engine's line says that the job was submitted with. */
+  /** What the job requested when it was submitted, by Grid Engine's accounting line. */
   readonly requested: readonly CategoryRequest[];
-  /** null: its like were not counted. */
+  /** null: the runs of its kind were not counted. */
   readonly kind: Kind | null;
 }
 
@@ -47,7 +47,7 @@ function requestedTime({ requested }: Subject): number | null {
   return latestTime.seconds;
 }
 
-/** The records of one run, its master first; null: of none. */
+/** A run as rules see it, from its records, the master's first; null: there are no records. */
 export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Subject | null {
   const [first, ...others] = records;
   if (first === undefined) return null;
@@ -62,11 +62,11 @@ export interface Fact {
   readonly type: Type;
   readonly help: string;
   readonly of: (subject: Subject) => Value;
-  /** What it is read from, where that is a field, or a member of one. */
+  /** The field that it is read from, whole or a member of it. */
   readonly field?: FieldName;
-  /** It is made from the chart of memory over time, which lists are read without. */
+  /** It is computed from memory over time, which lists are read without. */
   readonly needsSeries?: boolean;
-  /** By Grid Engine's figure, since nobody measured: marked with ~. */
+  /** Whether the value is Grid Engine's figure, since no peak was measured: it is marked with ~. */
   readonly byGridEngine?: (subject: Subject) => boolean;
 }
 
@@ -85,12 +85,12 @@ const fact = (type: Type, help: string, of: Fact['of'], needsSeries = false): Fa
   needsSeries,
 });
 
-/** What memory was needed on the host, in bytes: as advice has it, else Grid Engine's own figure. */
+/** The memory needed on the fullest host, in bytes: as in advice, else Grid Engine's own figure. */
 function needed({ memory, complete }: Subject): number | null {
   return complete ? (needOf(memory)?.bytes ?? countedByExecd(memory)) : null;
 }
 
-/** What was held for certain on the fullest host, in bytes: the peak as screens show it. */
+/** The peak's lower bound on the fullest host, in bytes, as screens show it; else Grid Engine's own figure. */
 const held = ({ memory, complete }: Subject): number | null =>
   heldOf(memory) ?? (complete ? countedByExecd(memory) : null);
 
@@ -98,7 +98,7 @@ const notMeasured = ({ memory }: Subject): boolean => needOf(memory) === null;
 
 let latestShare: { readonly subject: Subject; readonly share: number | null } | null = null;
 
-/** Several rules ask for it. */
+/** The needed share of the limit; kept, since several rules ask for it. */
 function neededShare(subject: Subject): number | null {
   if (latestShare?.subject !== subject)
     latestShare = { subject, share: shareOf(needed(subject), limitOf(subject.memory)) };
@@ -109,21 +109,23 @@ function busySlots({ record: { cpu_seconds: cpu, wallclock_seconds: elapsed } }:
   return cpu === null || elapsed === null || elapsed <= 0 ? null : cpu / elapsed;
 }
 
-/** What the kernel makes of a process's waiting is known at its end, by its exit record. */
+/**
+ * Busy slots, plus threads that waited for a CPU: the kernel tells of that wait at a process's end, in its exit record.
+ */
 function runnableThreads(subject: Subject): number | null {
   const busy = busySlots(subject);
   const { wallclock_seconds: elapsed, metrics } = subject.record;
   return busy === null || elapsed === null ? null : busy + (metrics.taskstats_cpu_delay_seconds ?? 0) / elapsed;
 }
 
-/** The peaks of memory say so only where it was swapped out as it grew, and not later on. */
+/** The most memory in swap. The peaks show it only where memory was swapped out while it grew, not later on. */
 function swapped({ record }: Subject): number | null {
   const { peak_rss_swap: both, peak_rss: rss, metrics } = record;
   const beyond = both === null || rss === null ? null : Math.max(0, both.lower_bytes - rss.lower_bytes);
   return largestOfKnown([metrics.cgroup_swap_peak_bytes, metrics.process_swap_peak_bytes, beyond]);
 }
 
-/** Where the kernel counts no such waits it says 0. */
+/** 0 counts as unknown: a kernel that does not count such waits says 0. */
 function waitedForStorage({ record: { metrics } }: Subject): number | null {
   const known = [metrics.taskstats_block_io_delay_seconds, metrics.cgroup_io_stalled_seconds];
   return known.find((seconds) => (seconds ?? 0) > 0) ?? null;
@@ -263,7 +265,7 @@ function fieldFacts(field: FieldName): [string, Fact][] {
   return storedFact({ name: field, as: storage.as, schema: shape.schema, help }, (record) => record[field]);
 }
 
-/** Everything that a rule can name beside metrics. */
+/** Everything that a rule can name besides metrics. */
 export const FACTS: ReadonlyMap<string, Fact> = new Map([
   ...FIELD_NAMES.flatMap((field) => fieldFacts(field).map(([name, of]) => [name, { ...of, field }] as const)),
   ...Object.entries(DERIVED),

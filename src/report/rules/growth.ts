@@ -1,6 +1,6 @@
 import type { MemorySeries } from '../../record/record';
 
-/** How memory moved over a run, by the highest value of each eighth of it. */
+/** How memory changed over a run, by the highest value of each eighth of it. */
 interface Growth {
   /** From the first eighth to the last; negative where it fell. */
   readonly bytes: number;
@@ -12,7 +12,7 @@ const EIGHTHS = 8;
 const FEWEST_POINTS = 2 * EIGHTHS;
 const RISE = 0.01;
 
-/** null: too little to say. */
+/** null: too few points. */
 export function growthOf(series: MemorySeries | null): Growth | null {
   const points = series?.rss_bytes ?? [];
   if (points.length < FEWEST_POINTS) return null;

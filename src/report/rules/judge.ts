@@ -8,20 +8,20 @@ import type { Rule, Severity, Template, TemplatePart } from './rule';
 import type { RuleSet } from './rule-set';
 import { formatValue, PLAIN } from './units';
 
-/** A class that a run is of: part of the published contract (schema 1). */
+/** A class that a run belongs to: part of the published contract (schema 1). */
 export interface Finding {
   readonly class: string;
   readonly severity: Severity;
-  /** What shows it, with its figures. */
+  /** What shows the class, with its figures. */
   readonly evidence: string;
   /** What to do about it; '': nothing is said. */
   readonly hint: string;
-  /** null: the cost is not of this kind, or not known. */
+  /** null: no cost of this kind, or unknown. */
   readonly cost_gib_hours: number | null;
   readonly cost_slot_hours: number | null;
 }
 
-/** What rules say of a run. */
+/** The classes of a run by the rules. */
 export interface Classes {
   readonly rules_version: string;
   /** Worst first. */
@@ -62,10 +62,10 @@ function templateText(template: Template, subject: Subject): string {
 const hoursOf = (value: Value, inGib: boolean): number | null =>
   typeof value === 'number' ? (inGib ? gibHoursOf(value) : value / 3600) : null;
 
-/** Whether a run is of the class of a rule, by what its condition says; null: unknown. */
+/** Whether a run belongs to the class of a rule whose condition has the value `is`; null: unknown. */
 function isOf({ requires }: Rule, is: Value, subject: Subject): boolean | null {
   if (typeof is !== 'boolean') return null;
-  // What is not so whatever is missing is not so.
+  // A condition that is false stays false, whatever is missing.
   return is && requires.some((name) => factOf(name).of(subject) === null) ? null : is;
 }
 
@@ -74,7 +74,7 @@ function findingOf({ name, severity, evidence, hint, cost }: Rule, subject: Subj
   return {
     class: name,
     severity,
-    // Of thousands of tasks few are shown.
+    // Made only when it is read: of thousands of tasks few are shown.
     get evidence() {
       return templateText(evidence, subject);
     },
@@ -86,7 +86,7 @@ function findingOf({ name, severity, evidence, hint, cost }: Rule, subject: Subj
   };
 }
 
-/** What rules say of the records of one run. */
+/** The classes of one run, from its records. */
 export function judge({ rules, version }: RuleSet, records: readonly JobRecord[], kind: Kind | null): Classes {
   const subject = subjectOf(records, kind);
   const found: Finding[] = [];
@@ -100,14 +100,14 @@ export function judge({ rules, version }: RuleSet, records: readonly JobRecord[]
   return { rules_version: version, found, unknown };
 }
 
-/** The same classes, of which one is known by more than they were judged by. */
+/** These classes, with one of them replaced by a finding from more than they were judged by. */
 export const withFinding = ({ found, unknown, ...rest }: Classes, finding: Finding): Classes => ({
   ...rest,
   found: [finding, ...found.filter((one) => one.class !== finding.class)],
   unknown: unknown.filter((name) => name !== finding.class),
 });
 
-/** The kind that a job is of; null: its like were not counted. */
+/** The kind of a job; null: the runs of its kind were not counted. */
 type KindOf = (record: JobRecord) => Kind | null;
 
 /** What runs are judged by. */
@@ -116,14 +116,14 @@ export interface Judges {
   readonly kindOf: KindOf;
 }
 
-/** How many tasks of an array are of a class, and what shows it of the first of them. */
+/** How many tasks of an array belong to a class, and the finding on the first of them. */
 export interface ClassCount {
   readonly count: number;
   readonly task: number | null;
   readonly finding: Finding;
 }
 
-/** The classes of tasks, without those of each. */
+/** Counts the tasks of each class, without keeping the classes of each task. */
 export class ClassCounts {
   private readonly counts = new Map<Rule, { count: number; readonly task: number | null; readonly finding: Finding }>();
   private readonly conditions: readonly { readonly rule: Rule; readonly isMet: ValueOf<Subject> }[];
@@ -132,7 +132,7 @@ export class ClassCounts {
     this.conditions = judges.rules.rules.map((rule) => ({ rule, isMet: compiled(rule.when) }));
   }
 
-  /** `records`: of one run of a task. */
+  /** `records`: those of one run of a task. */
   add(records: readonly JobRecord[]): void {
     const [first] = records;
     const subject = first === undefined ? null : subjectOf(records, this.judges.kindOf(first));
@@ -151,7 +151,7 @@ export class ClassCounts {
   }
 }
 
-/** Each run's records with the classes of the run; all hosts and tasks of a run must be there. */
+/** These runs, each with its classes; all hosts and tasks of a run must be there. */
 export function withClasses<Run extends JobRun>(
   runs: readonly Run[],
   rules: RuleSet,

@@ -7,11 +7,11 @@ import { nameClass } from '../../record/name-class';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import type { Kind } from './facts';
 
-/** More runs are as good as these. */
+/** At most this many runs of a kind are read: more would change no class. */
 const MOST_RUNS = 1000;
-/** Questions of one command or answer. */
+/** At most this many kinds are asked for in one command or answer. */
 const MOST_QUESTIONS = 20;
-/** A longer run is no part of a swarm: its like need not be counted. */
+/** A longer run is no part of a swarm: the runs of its kind need not be counted. */
 const SHORT_SECONDS = 600;
 
 interface Named {
@@ -19,7 +19,7 @@ interface Named {
   readonly name: string | null;
 }
 
-/** Tasks of one array have the same. */
+/** The last key, kept since all tasks of an array have the same. */
 let latest: Named & { readonly key: string | null } = { owner: null, name: null, key: null };
 
 function keyOf({ owner, job_name: name }: Pick<JobRecord, 'owner' | 'job_name'>): string | null {
@@ -30,7 +30,7 @@ function keyOf({ owner, job_name: name }: Pick<JobRecord, 'owner' | 'job_name'>)
   return latest.key;
 }
 
-/** Of a record, what `Kinds` counts by. */
+/** The fields that `Kinds` reads. */
 export const KIND_FIELDS: readonly FieldName[] = [
   ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id'] as const),
   ...(['owner', 'job_name', 'status', 'wallclock_seconds'] as const),
@@ -44,12 +44,12 @@ export class Kinds {
     this.add(records);
   }
 
-  /** More of them. */
+  /** Counts more records. */
   add(records: readonly JobRecord[]): void {
     for (const record of records) {
       const key = record.pe_task_id === null ? keyOf(record) : null;
       const { status, wallclock_seconds: elapsed } = record;
-      // How long a run took of which that is not known would count as no time.
+      // A run of unknown length would count as if it took no time.
       if (key === null || status === 'running' || elapsed === null) continue;
       const { runs, seconds } = this.kinds.get(key) ?? { runs: 0, seconds: 0 };
       this.kinds.set(key, { runs: runs + 1, seconds: seconds + elapsed });
@@ -59,10 +59,10 @@ export class Kinds {
   readonly of = (record: JobRecord): Kind | null => this.kinds.get(keyOf(record) ?? '') ?? null;
 }
 
-/** What `shortRuns` looks at. */
+/** The fields that `shortRuns` reads. */
 export const SHORT_FIELDS = ['owner', 'job_name', 'wallclock_seconds'] as const;
 
-/** A short run of each kind: not of more kinds than are asked for. */
+/** A short run of each kind, for at most MOST_QUESTIONS kinds. */
 export function shortRuns<Run extends Pick<JobRecord, (typeof SHORT_FIELDS)[number]>>(
   records: Iterable<Run>,
 ): readonly Run[] {
@@ -75,7 +75,9 @@ export function shortRuns<Run extends Pick<JobRecord, (typeof SHORT_FIELDS)[numb
   return [...found.values()];
 }
 
-/** The kinds of short runs, by the runs within a day of each. Rejects with StoreError. */
+/**
+ * The kinds of the short runs among these records, counted over the runs within a day of each. Rejects with StoreError.
+ */
 export async function kindsNear(records: readonly JobRecord[], find: FindRecords): Promise<Kinds> {
   const found = await Promise.all(
     shortRuns(records).map((record) => {

@@ -45,13 +45,13 @@ const listed = ({ name, severity, requires, when, evidence, hint, cost }: Rule) 
   cost_in: cost?.in ?? null,
 });
 
-/** The same for programs. */
+/** Every rule in force, as JSON. */
 export function renderRulesJson({ rules, version }: RuleSet): string {
   const answer = { schema: 1, rules_version: version, rules: rules.map(listed) };
   return `${escapeJson(JSON.stringify(answer, null, 1))}\n`;
 }
 
-/** A line per rule, under the names of the JSON. */
+/** CSV with a line per rule; columns are named as in the JSON. */
 export function renderRulesCsv({ rules }: RuleSet): string {
   const head = ['name', 'severity', 'requires', 'when', 'evidence', 'hint', 'cost', 'cost_in'];
   const rows = rules.map(listed).map(({ requires, ...rule }) => {
@@ -61,7 +61,7 @@ export function renderRulesCsv({ rules }: RuleSet): string {
   return renderCsvRows([head, ...rows]);
 }
 
-/** What rules can name beside metrics. */
+/** What rules can name besides metrics. */
 export function renderFacts(screen: Screen): string[] {
   const rows = [...FACTS].map(([name, { type, help }]) => [
     name,

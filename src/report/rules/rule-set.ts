@@ -8,7 +8,7 @@ import { SHIPPED_RULES } from './shipped';
 export interface RuleSet {
   /** Worst first. */
   readonly rules: readonly Rule[];
-  /** Of the texts that they come from: what was judged by the same rules has the same. */
+  /** Digest of the rules' texts: runs with the same version were judged by the same rules. */
   readonly version: string;
   /** Why the site's own rules are left out; null: they are not. */
   readonly problem: string | null;
@@ -36,7 +36,7 @@ function ruleSet(site: string, metrics: readonly string[] | undefined, path: str
 
 let shippedOnly: RuleSet | null = null;
 
-/** The shipped rules, and over them the site's own of `path` ('': none). */
+/** The shipped rules, overridden by the site's own in the file `path` ('': none). */
 export async function loadRules(path: string): Promise<RuleSet> {
   if (path === '') return (shippedOnly ??= ruleSet('', undefined, ''));
   let text: string;

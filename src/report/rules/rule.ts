@@ -18,7 +18,7 @@ export type Severity = (typeof SEVERITIES)[number];
 export const printTemplate = (template: Template): string =>
   template.map((part) => (typeof part === 'string' ? part : `{${printExpression(part.of)}}`)).join('');
 
-/** Text, and figures in it: an expression and what it is. */
+/** A part of a template: text, or a figure, which is an expression with its type. */
 export type TemplatePart = string | { readonly of: Expression; readonly type: Type };
 export type Template = readonly TemplatePart[];
 
@@ -28,7 +28,7 @@ interface Cost {
   readonly in: 'GiB·h' | 'slot·h';
 }
 
-/** A class of jobs: when a job is of it, what shows that, what it costs, and what to do about it. */
+/** A class of jobs: when a job belongs to it, what shows that, what it costs, and what to do about it. */
 export interface Rule {
   readonly name: string;
   readonly severity: Severity;
@@ -38,9 +38,9 @@ export interface Rule {
   readonly evidence: Template;
   readonly hint: Template;
   readonly cost: Cost | null;
-  /** It can't be decided without the chart of memory over time. */
+  /** The rule can't be decided without memory over time. */
   readonly needsSeries: boolean;
-  /** The fields that it names, whole or a member of them; what it says beside these is made from others. */
+  /** The fields that the rule names, whole or a member of them; its other names are derived from more fields. */
   readonly fields: readonly FieldName[];
 }
 
@@ -50,7 +50,7 @@ interface RuleFile {
   readonly off: readonly string[];
 }
 
-/** Whether there is a metric of this name; without it every name that looks like one is taken. */
+/** Whether there is a metric of this name. */
 type IsMetric = (name: string) => boolean;
 
 const KEYS = {
@@ -80,7 +80,7 @@ class RuleReader {
     this.problems.push(`[${this.rule}] ${key}${at === null ? '' : `, character ${at + 1}`}: ${problem}`);
   }
 
-  /** null: there is something wrong with it. */
+  /** null: the expression has a fault, which is added to `problems`. */
   expression(key: string, source: string, from = 0): { readonly of: Expression; readonly type: Type } | null {
     const parsed = parseExpression(source);
     const typed = parsed.ok
@@ -186,8 +186,8 @@ function readRule(reader: RuleReader, name: string, value: unknown): Rule | 'off
 }
 
 /**
- * The rules of a TOML text, a table each, in their order; or every fault in it. `metrics`: the names of all that can be
- * measured; left out, every name that looks like one is taken.
+ * The rules of a TOML text, a table each, in their order; or every fault in it. `metrics`: the names of all metrics;
+ * left out, every name that looks like one is accepted.
  */
 export function parseRules(text: string, metrics?: readonly string[]): Result<RuleFile, readonly string[]> {
   let tables: Record<string, unknown>;

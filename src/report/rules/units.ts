@@ -3,7 +3,7 @@ import type { Glyphs } from '../screen/screen';
 import { formatBytes, formatCount, formatNumber } from '../format/units';
 import { ExpressionError } from './expression-error';
 
-/** What a value is of, as powers: bytes, seconds, joules. All zero: a plain number, a share, a count. */
+/** The dimension of a value, as powers of bytes, seconds and joules. All zero: a plain number, a share, a count. */
 export type Dimension = readonly [bytes: number, seconds: number, joules: number];
 
 export const PLAIN: Dimension = [0, 0, 0];
@@ -20,7 +20,7 @@ interface LiteralUnit {
 const powers = (names: readonly string[], base: number): [string, LiteralUnit][] =>
   names.map((name, index) => [name, { factor: base ** (index + 1), of: BYTES }]);
 
-/** What may be written behind a number. */
+/** The units that may follow a number. */
 const UNITS: ReadonlyMap<string, LiteralUnit> = new Map([
   ['', { factor: 1, of: PLAIN }],
   ['%', { factor: 0.01, of: PLAIN }],
@@ -36,7 +36,7 @@ const UNITS: ReadonlyMap<string, LiteralUnit> = new Map([
   ['kWh', { factor: 3.6e6, of: JOULES }],
 ]);
 
-/** The unit behind a number. Throws ExpressionError on one that is none. */
+/** The unit that follows a number. Throws ExpressionError for an unknown unit. */
 export function literalUnit(unit: string, at: number): LiteralUnit {
   const known = UNITS.get(unit);
   if (known !== undefined) return known;
@@ -46,14 +46,14 @@ export function literalUnit(unit: string, at: number): LiteralUnit {
 
 export const sameDimension = (a: Dimension, b: Dimension): boolean => a.every((power, index) => power === b[index]);
 
-/** Of a product (sign 1) or a quotient (-1). */
+/** The dimension of a product (sign 1) or a quotient (-1). */
 export const combined = (a: Dimension, b: Dimension, sign: 1 | -1): Dimension => [
   a[0] + sign * b[0],
   a[1] + sign * b[1],
   a[2] + sign * b[2],
 ];
 
-/** How it is called in an error. */
+/** The name of a dimension in an error. */
 export function dimensionName(dimension: Dimension): string {
   if (sameDimension(dimension, PLAIN)) return 'a plain number';
   const part = (power: number, name: string): string[] =>
@@ -69,7 +69,7 @@ const OF_UNITS: Readonly<Partial<Record<QuantityUnit, LiteralUnit>>> = {
   percent: { of: PLAIN, factor: 0.01 },
 };
 
-/** What a field or metric is of, and the factor to the language's own units: percent are shares there. */
+/** The dimension of a field or metric, and the factor to the units of rules, where a percentage is a share. */
 export const dimensionOf = (unit: QuantityUnit): LiteralUnit => OF_UNITS[unit] ?? { of: PLAIN, factor: 1 };
 
 /** A value for people. `isShare`: as percent; `isCounted`: Grid Engine's figure. */
@@ -80,7 +80,7 @@ export function formatValue(
   glyphs: Pick<Glyphs, 'degree' | 'dot'>,
 ): string {
   if (isShare) return formatQuantity(value * 100, 'percent', glyphs);
-  // What was held for certain is rounded down, as on every screen.
+  // Lower bounds are rounded down, as on every screen.
   const rounded = isCounted ? 'nearest' : 'down';
   if (sameDimension(dimension, BYTES)) return `${value < 0 ? '-' : ''}${formatBytes(Math.abs(value), rounded)}`;
   const unit = (['seconds', 'byte_seconds', 'joules'] as const).find((name) =>
