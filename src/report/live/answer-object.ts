@@ -1,9 +1,9 @@
 import type { Schema } from '../../base/shape';
 
 /**
- * What programs are answered, described once: each member has its JSON Schema and the value that it has of an item. So
- * the JSON of a command, the answer of the server and its OpenAPI description can't differ. Bytes, seconds, ISO 8601
- * times; null: unknown.
+ * Describes JSON answers once: each member has its JSON Schema and takes its value from an item. So the JSON of a
+ * command, the answer of the server and its OpenAPI description can't differ. Bytes, seconds, ISO 8601 times; null:
+ * unknown.
  */
 interface Member<T> {
   readonly schema: Schema;
@@ -14,7 +14,7 @@ export type Members<T> = Readonly<Record<string, Member<T>>>;
 export type Fields = Readonly<Record<string, unknown>>;
 
 export interface AnswerObject<T> {
-  /** Under which it stands in the OpenAPI description. */
+  /** Its name in the OpenAPI description. */
   readonly name: string;
   readonly members: readonly string[];
   readonly schema: Schema;
@@ -37,7 +37,7 @@ export function answerObject<T>(name: string, members: Members<T>, description?:
   };
 }
 
-/** The members of a part of an item, as the item's own. */
+/** Members of a part of an item, as members of the item itself. */
 export function through<T, P>(members: Members<P>, part: (item: T) => P): Members<T> {
   return Object.fromEntries(
     Object.entries(members).map(([key, { schema, of }]) => [key, { schema, of: (item: T) => of(part(item)) }]),
@@ -64,7 +64,7 @@ export function word<T, V extends string>(known: readonly V[], of: (item: T) => 
   return { schema: { type: 'string', enum: known }, of };
 }
 
-/** Of ms since the epoch. Far beyond the calendar (a trend that hardly rises) there is no date. */
+/** A time, from ms since the epoch; null far beyond the calendar (a trend that hardly rises). */
 export function time<T>(of: (item: T) => number | null): Member<T> {
   const isoOf = (at: number | null): string | null => {
     const date = new Date(at ?? NaN);

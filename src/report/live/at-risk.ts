@@ -6,7 +6,7 @@ import { jobNumber, nearMoment } from './labels';
 
 const CONFIDENCE = { high: 'steady growth', medium: 'uneven growth', low: 'a guess' } as const;
 
-/** ", between 14:20 and 15:01": how far the samples leave it open. */
+/** ", between 14:20 and 15:01": the range that the samples leave open. */
 function rangeText({ earliest, latest }: Trend, moment: (at: number) => string): string {
   if (earliest === null) return '';
   const from = moment(earliest);

@@ -7,7 +7,7 @@ import { HOST, HOST_JOB } from './machine-hosts';
 import { PENDING_JOB, RUNNING_JOB } from './machine-jobs';
 
 /**
- * The members of the JSON are the columns, except those that have others `instead`. Columns are a contract: none may be
+ * The columns are the members of the JSON, except where `instead` names others. Columns are a contract: none may be
  * renamed, new ones come last.
  */
 const columnsOf = (
@@ -69,7 +69,7 @@ function pendingRow(job: PendingView): readonly Cell[] {
   });
 }
 
-/** A line per job, running ones first, the head always. */
+/** CSV with a line per job, running ones first, and always a header. */
 export function renderJobsCsv({ jobs, pending }: JobsReport): string {
   return renderCsvRows([JOB_COLUMNS, ...jobs.map(jobRow), ...(pending ?? []).map(pendingRow)]);
 }
@@ -87,7 +87,7 @@ function partRow(host: HostView, part: JobPart): readonly Cell[] {
   });
 }
 
-/** A line per host; with details a line per job on a host instead, in other columns. The head always. */
+/** CSV with a line per host; with details instead a line per job on a host, in other columns. Always with a header. */
 export function renderHostsCsv({ hosts, details }: HostsReport): string {
   if (!details) return renderCsvRows([HOST_COLUMNS, ...hosts.map(hostRow)]);
   return renderCsvRows([PART_COLUMNS, ...hosts.flatMap((host) => host.parts.map((part) => partRow(host, part)))]);

@@ -4,19 +4,19 @@ import type { JobPart, JobView } from '../../live/cluster-view';
 import { fullestPart } from '../../live/job-parts';
 
 /**
- * The largest memory that is known of a whole job so far, in bytes: Grid Engine's maxvmem, the lower end of our peak, or
- * what all its hosts hold now.
+ * The largest memory that is known of a whole job so far, in bytes: Grid Engine's maxvmem, the lower bound of our peak,
+ * or what all its hosts hold now.
  */
 export function peakOfJob({ maxvmem, ours }: JobView): number | null {
   return largestOfKnown([maxvmem, ours?.lower, ours?.rss]);
 }
 
-/** What it holds now, in bytes. */
+/** The memory that a job holds now, in bytes. */
 export function presentOfJob({ vmem, ours }: JobView): number | null {
   return largestOfKnown([vmem, ours?.rss]);
 }
 
-/** How much of its limit a job has used at most on one host, that where it was most; null: no limit, or no figures. */
+/** The largest share of its limit that a job has used on any of its hosts; null: no limit, or no figures. */
 export function shareOfJob(job: JobView): number | null {
   const { parts } = job;
   return parts.length === 0 ? shareOf(peakOfJob(job), job.limit) : (fullestPart(parts)?.share ?? null);
@@ -27,7 +27,7 @@ export function maxvmemOfPart({ masterMaxvmem, tasks, pastMaxvmem }: JobPart): n
   return sumOfKnown([masterMaxvmem, ...tasks.map(({ maxvmem }) => maxvmem), pastMaxvmem]);
 }
 
-/** The same of the memory in use now. */
+/** Grid Engine's vmem of a job on one host: the memory of its master task and of the tasks that run. */
 export function vmemOfPart({ masterVmem, tasks }: JobPart): number | null {
   return sumOfKnown([masterVmem, ...tasks.map(({ vmem }) => vmem)]);
 }

@@ -24,7 +24,7 @@ export type FilterField = keyof LiveFilter;
 const lets = (patterns: readonly string[], matches: (pattern: string) => boolean): boolean =>
   patterns.length === 0 || patterns.some(matches);
 
-/** Whether a host is one that a name or pattern means; without a dot it means the first label, too. */
+/** Whether a name or pattern matches a host; one without a dot is also compared with the host's first label. */
 export function isHost(host: string, pattern: string): boolean {
   if (matchesPattern(host, pattern)) return true;
   return !pattern.includes('.') && matchesPattern(host.split('.', 1)[0] ?? '', pattern);
@@ -36,7 +36,7 @@ function isJob(job: Pick<JobView, 'job' | 'task'>, pattern: string): boolean {
 
 const known = new WeakMap<readonly string[], Map<string, boolean>>();
 
-/** Whether one of these means a text; each text is looked at once, however many jobs have it. */
+/** Whether one of the patterns matches a text; each text is tested once, however many jobs have it. */
 function isMeant(
   patterns: readonly string[],
   text: string,
@@ -81,7 +81,7 @@ export function keepsJob(filter: LiveFilter, job: JobView): boolean {
   );
 }
 
-/** A row of waiting tasks is meant by each of them. */
+/** A row of waiting tasks matches where any of its tasks does. */
 function isPending({ job, tasks }: PendingView, pattern: string): boolean {
   const [number = '', task] = pattern.split('.', 2);
   if (!matchesPattern(String(job), number)) return false;
@@ -115,7 +115,10 @@ function keepsPart(filter: LiveFilter, part: JobPart): boolean {
   );
 }
 
-/** The host with the jobs that are asked for; null: neither it nor one of its jobs is. `isAskedFor`: of its jobs. */
+/**
+ * The host with those of its jobs that are asked for; null: neither the host nor any of its jobs is. `isAskedFor`: a
+ * further condition on its jobs.
+ */
 function filterHost(filter: LiveFilter, host: HostView, isAskedFor: (part: JobPart) => boolean): HostView | null {
   if (!letsHost(filter, [host.name])) return null;
   if (!asksForJobs(filter)) return host;
@@ -125,7 +128,10 @@ function filterHost(filter: LiveFilter, host: HostView, isAskedFor: (part: JobPa
   return byName && letsAny(filter, [host.name]) ? { ...host, parts } : null;
 }
 
-/** The hosts that are asked for, each with the jobs that are. What a job has on a host knows no queue and no project. */
+/**
+ * The hosts that are asked for, each with the jobs that are. What a job has on a host lacks its queue and project,
+ * which are looked up in the jobs.
+ */
 export function filterHosts(filter: LiveFilter, { hosts, jobs }: Pick<ClusterView, 'hosts' | 'jobs'>): HostView[] {
   const { queue, project } = filter;
   const kept =

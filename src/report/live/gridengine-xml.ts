@@ -16,8 +16,8 @@ function byKey(rows: readonly ListedJob[]): ReadonlyMap<string, ListedJob> {
 }
 
 /**
- * `qstat -u '*' -r -ext -urg -xml` of the jobs of a report that was made of the snapshot. `queues`: as `qstat -F` has
- * them, in the queue instances that this filter lets pass; null: without the queues.
+ * The XML of `qstat -u '*' -r -ext -urg -xml` for the jobs of a report made from the snapshot. `queues`: with the
+ * queues as in `qstat -F`, for the queue instances that this filter lets pass; null: without the queues.
  */
 export function renderQstatXml(
   snapshot: Snapshot,
@@ -40,7 +40,10 @@ export function renderQstatXml(
   );
 }
 
-/** `qhost -F -q -j -xml` of hosts that were chosen of a view of the snapshot, each with the jobs that it still has there. */
+/**
+ * The XML of `qhost -F -q -j -xml` for hosts chosen from a view of the snapshot, each with the jobs that the view still
+ * has there.
+ */
 export function renderQhostXml(snapshot: Snapshot, chosen: readonly HostView[], write: WriteXml): string {
   const reports = new Map(snapshot.hosts.value.map((host) => [host.name, host]));
   const hosts = chosen.flatMap(({ name, parts }): QhostHost[] => {

@@ -4,15 +4,15 @@ import type { Screen } from '../screen/screen';
 import { spread } from '../job/title';
 import { formatAge } from './live-column';
 
-/** Younger than this, an answer is as of now. */
+/** An answer younger than this (ms) is shown without its age. */
 const FRESH = 2000;
 
-/** What the rows of a screen are made of, first of all. */
+/** The list that the rows of a screen are mainly made from. */
 export type RowsOf = 'hosts' | 'list' | 'pending';
 
 const NAMES: Readonly<Record<RowsOf, string>> = { hosts: 'hosts', list: 'list', pending: 'list' };
 
-/** On a narrower screen all parts together have one range. */
+/** On a narrower screen one range of ages stands for all parts. */
 const ROOMY = 100;
 
 type Times = Pick<ClusterView, 'times'>;
@@ -26,8 +26,9 @@ function rangeText(newest: number, oldest: number): string {
 }
 
 /**
- * Of when the rows are, and how old each part of them is: "17:12:04", "17:12:04, 3 s old", "17:12:04: list 1 s, usage
- * 24 s, ours 3 to 9 s old" (usage: what Grid Engine says the jobs use; ours: what we sampled). Empty: nothing is known of the cluster yet.
+ * The time of the rows, and how old each part of them is: "17:12:04", "17:12:04, 3 s old", "17:12:04: list 1 s, usage
+ * 24 s, ours 3 to 9 s old" (usage: what Grid Engine says the jobs use; ours: what we sampled). Empty: nothing is known
+ * of the cluster yet.
  */
 export function whenText({ times }: Times, rows: RowsOf, screen: Screen): string {
   const now = screen.now.getTime();
@@ -53,12 +54,12 @@ export function whenText({ times }: Times, rows: RowsOf, screen: Screen): string
   return `${clock}: ${ages.map(({ name, age }) => `${name} ${age}`).join(', ')} old`;
 }
 
-/** What is shown, at the left, and of when it is, at the right. */
+/** What is shown, at the left, and its time, at the right. */
 export function renderHeadline(what: string, view: Times, rows: RowsOf, screen: Screen): string {
   return spread(what, whenText(view, rows, screen), screen, screen.style.title, screen.style.faint).trimEnd();
 }
 
-/** What is amiss, in one line; null: nothing is. */
+/** The problems, in one line; null: there are none. */
 export function problemLine({ problems }: Pick<ClusterView, 'problems'>, screen: Screen): string | null {
   const [first, ...others] = problems;
   if (first === undefined) return null;

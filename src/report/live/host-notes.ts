@@ -2,7 +2,7 @@ import type { HostView } from '../../live/cluster-view';
 import type { Screen } from '../screen/screen';
 import { formatBytes, plural } from '../format/units';
 
-/** Whether the complex by which jobs take memory is no consumable of the host. */
+/** Whether the complex by which jobs request memory is not a consumable of the host. */
 const hasNone = ({ capacity, free }: HostView): boolean => capacity === null && free === null;
 
 /** What is unusual about a host, in a few words each, the most important first. */
@@ -22,7 +22,7 @@ export function hostNotes(host: HostView, screen: Screen): readonly string[] {
   ];
 }
 
-/** The most important of them in a word; empty: nothing is unusual. */
+/** The most important note, in a word; empty: nothing is unusual. */
 export function hostFlag(host: HostView, { style, safe }: Screen): string {
   if (!host.up) return style.bad('down');
   if (host.queues.some(({ state }) => state !== '')) return style.warning('queue');

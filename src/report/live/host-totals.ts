@@ -8,15 +8,15 @@ const total = (hosts: readonly HostView[], of: (host: HostView) => number): numb
   hosts.reduce((sum, host) => sum + of(host), 0);
 
 /**
- * What hosts have together; what is free on a host that is down is free for nobody, and what one has given away beyond
- * its own takes nothing from the others. Memory in bytes, null where no host knows it.
+ * Sums over hosts. A host that is down has nothing free, and what a host has granted beyond its own takes nothing from
+ * the others. Memory in bytes, null where it is unknown on every host.
  */
 export function totalHosts(hosts: readonly HostView[]) {
   const up = hosts.filter((host) => host.up);
   return {
     hosts: hosts.length,
     down: hosts.length - up.length,
-    /** Used at most, and now. */
+    /** Memory that jobs have used at most so far, and use now. */
     peak: total(hosts, ({ peak }) => peak),
     used: total(hosts, ({ used }) => used),
     requested: total(hosts, ({ requested }) => requested),

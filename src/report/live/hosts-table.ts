@@ -10,7 +10,7 @@ import { renderMemoryBar } from './memory-bar';
 const NARROW = 80;
 const ROOMY = 120;
 
-/** As wide as qmemview's where there is room for it. */
+/** Widths of bars by the width of the screen: where there is room, as wide as those of qmemview. */
 const BARS: readonly (readonly [screen: number, bar: number])[] = [
   [150, 40],
   [ROOMY, 24],
@@ -26,7 +26,7 @@ const slotsCell = ({ slots, slotsUsed }: HostView): string => {
   return `${slotsUsed === null ? '?' : formatCount(slotsUsed)}/${formatCount(slots)}`;
 };
 
-/** Below 0 where complex_values was lowered under what jobs had got. */
+/** Below 0 where complex_values was lowered below what jobs had been granted. */
 function freeCell({ free }: HostView): string {
   if (free === null || free === 0) return free === null ? '' : '0';
   return free < 0 ? `-${formatRequested(-free)}` : formatRequested(free);

@@ -10,7 +10,7 @@ import { chooseColumns, renderRows, type LiveColumn } from './live-column';
 import { memoryBarLegend } from './memory-bar';
 import { hostRows, PART_COLUMNS, type PartRow } from './parts-table';
 
-/** What `qmemacct hosts` shows: hosts that were chosen of those of a view. */
+/** What `qmemacct hosts` shows: hosts chosen from those of a view. */
 export interface HostsReport {
   readonly view: ClusterView;
   readonly hosts: readonly HostView[];
@@ -50,7 +50,7 @@ const hostsOf = (lines: readonly HostLine[]): readonly HostView[] =>
 const rowsOf = (lines: readonly HostLine[]): readonly PartRow[] =>
   lines.flatMap((line) => ('row' in line ? [line.row] : []));
 
-/** Their heads, and the lines rendered, some of them or all; `beside` as in renderRows. */
+/** The heads of the columns, and these lines, some of the list or all, rendered; `beside` as in renderRows. */
 export function renderHostLines(
   lines: readonly HostLine[],
   columns: HostColumns,
@@ -66,7 +66,7 @@ export function renderHostLines(
   let host = 0;
   let row = 0;
   const body = lines.map((line) => ('host' in line ? hostBody[host++] : partBody[row++]) ?? '');
-  // As many lines of heads whatever part of the list is shown.
+  // There are as many lines of heads whatever part of the list is shown.
   const heads = columns.parts === null ? [hostHead] : [hostHead, partHead];
   return { head: heads.map((head) => head ?? ''), body };
 }
@@ -83,7 +83,7 @@ function hostsLegend(hosts: readonly HostView[], screen: Screen): readonly strin
   ];
 }
 
-/** The hosts, a line each, with their jobs below where asked for, and what they have together. */
+/** The hosts, a line each, with their jobs below where asked for, and sums over the hosts. */
 export function renderHosts({ view, hosts, details }: HostsReport, screen: Screen): string[] {
   const cluster = view.cluster === '' ? '' : ` in cluster ${screen.safe(view.cluster)}`;
   const columns = chooseHostColumns(hosts, details);
@@ -100,7 +100,7 @@ export function renderHosts({ view, hosts, details }: HostsReport, screen: Scree
 
 const TOTALS_INDENT = 10;
 
-/** A number stays on the line of its unit. */
+/** Wraps a line; a number stays on the line of its unit. */
 function wrapIndented(line: string, screen: Screen): string[] {
   return wrap(line.replace(/(\d) (?=[%BKMGTPE])/g, '$1\u00a0'), screen.width - TOTALS_INDENT)
     .map((part) => part.replaceAll('\u00a0', ' '))

@@ -9,7 +9,7 @@ import { bytesLabel, hostsLabel, jobNumber, limitLabel, splitRequests, stateLabe
 import { formatAge, runningFor, type LiveColumn } from './live-column';
 import { NAME, OTHER_REQUESTS, OWNER, PROJECT, REQUESTED } from './shared-columns';
 
-/** Of a job on several hosts that of the host which is nearest to its limit, as the share of it is. */
+/** For a job on several hosts, the peak on the host nearest to its limit, from which the share of the limit is, too. */
 function peakCell({ ours, parts }: JobView, { glyphs }: Screen): string {
   const shown = parts.length > 1 ? (fullestPart(parts)?.part.ours ?? null) : ours;
   const lower = shown?.lower ?? null;
@@ -21,12 +21,12 @@ function peakCell({ ours, parts }: JobView, { glyphs }: Screen): string {
 function askedCell(job: JobView, screen: Screen): string {
   const asked = splitRequests(job).counted?.bytes ?? null;
   const { limit, slots, parts } = job;
-  // By slot, or by host.
+  // The request is granted per slot, or per host.
   const times = [slots, parts.length].find((count) => count > 1 && asked !== null && limit === asked * count);
   return `${REQUESTED.cell(job, screen)}${times === undefined ? '' : ` ${screen.glyphs.times}${times}`}`;
 }
 
-/** Until its walltime limit; Grid Engine ends it soon after. */
+/** The time until its walltime limit; Grid Engine ends the job soon after that. */
 function timeLeftCell({ timeLimit, startedAt }: JobView, screen: Screen): string {
   if (timeLimit === null || startedAt === null) return '';
   const left = Math.round(timeLimit - (screen.now.getTime() - startedAt) / 1000);

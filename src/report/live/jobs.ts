@@ -9,7 +9,7 @@ import { measureText } from './labels';
 import { chooseColumns, renderRows } from './live-column';
 import { PENDING_COLUMNS } from './pending-table';
 
-/** What `qmemacct live` shows: jobs that were chosen of those of a view. */
+/** What `qmemacct live` shows: jobs chosen from those of a view. */
 export interface JobsReport {
   readonly view: ClusterView;
   readonly jobs: readonly JobView[];
@@ -54,10 +54,10 @@ export function renderJobs(report: JobsReport, screen: Screen): string[] {
 
 const NARROW = 80;
 
-/** What the columns of figures mean, for what stands in them. */
+/** What the columns of figures mean, for those that are shown. */
 function jobsLegend(jobs: readonly JobView[], screen: Screen): readonly string[] {
   const measures = [...new Set(jobs.flatMap(({ measure }) => (measure === null ? [] : [measure])))];
-  // On a narrow screen only the share of the limit is left of them.
+  // On a narrow screen only the share of the limit is left of these columns.
   const roomy = screen.width >= NARROW;
   const theirs = roomy && jobs.some(({ vmem, maxvmem }) => vmem !== null || maxvmem !== null);
   const ours = roomy && jobs.some((job) => job.ours !== null);

@@ -17,13 +17,13 @@ export function namedRequest({ complex, text, kind }: RequestView, screen: Scree
   return kind === 'hard' ? request : `${request} ${kind}`;
 }
 
-/** The same without the name of the usual complex: "4G", "4G default". */
+/** A request without the name of the usual complex: "4G", "4G default". */
 export function requestText(request: RequestView, screen: Screen): string {
   const named = namedRequest(request, screen);
   return request.complex === H_VMEM ? named.slice(H_VMEM.length + 1) : named;
 }
 
-/** The request that counts, and the others. */
+/** The memory request that counts, and all other requests. */
 export function splitRequests({ requests, complex }: Pick<PendingView, 'requests' | 'complex'>): {
   readonly counted: RequestView | null;
   readonly others: readonly RequestView[];
@@ -51,7 +51,7 @@ export function limitLabel({ limit, limitState }: Pick<JobView, 'limit' | 'limit
 
 export const bytesLabel = (bytes: number | null): string => (bytes === null ? '' : formatBytes(bytes));
 
-/** State letters: suspended, in error or being deleted deserves a look, running does not. */
+/** State letters, coloured where they deserve a look: suspended, in error or being deleted. */
 export function stateLabel(state: string, screen: Screen): string {
   const tone: Tone | null = state.includes('E') ? 'bad' : /[sStTdNh]/.test(state) ? 'warning' : null;
   const text = screen.safe(state);
@@ -64,7 +64,7 @@ const MEASURES: Readonly<Record<MemoryMeasure, string>> = {
   cgroup: "memory charged to the job's cgroup, page cache included",
 };
 
-/** What Grid Engine's figures add up, over the processes of a job. */
+/** What Grid Engine's memory figures add up over the processes of a job. */
 export function measureText(measure: MemoryMeasure): string {
   return MEASURES[measure];
 }
@@ -76,7 +76,7 @@ export function nearMoment(at: number, now: Date): string {
   return formatMinute(date).slice(date.getFullYear() === now.getFullYear() ? 5 : 0);
 }
 
-/** Nobody waits for what lies further away, and no rate holds that long. */
+/** A moment further away than this is not shown: no rate holds that long. */
 const FAR = 14 * 24 * HOUR_MS;
 const SOON = 6 * HOUR_MS;
 

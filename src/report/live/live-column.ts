@@ -6,20 +6,20 @@ import { renderTable, type Column } from '../screen/table';
 export interface LiveColumn<T> extends Column {
   /** Empty: unknown, or nothing to say. */
   readonly cell: (row: T, screen: Screen) => string;
-  /** Whether a row has something to show here; a column that no row has is left out. Left out: every row. */
+  /** Whether a row has something to show here; a column for which no row has is left out. Undefined: every row has. */
   readonly has?: (row: T) => boolean;
-  /** On no screen narrower than this, though there may be room. */
+  /** The column is not shown on a narrower screen, even if there is room. */
   readonly from?: number;
 }
 
-/** The columns that any of all rows fills, so that they stay when only a part of the rows is shown. */
+/** The columns that any row fills, chosen over all rows, so that they stay when only a part of the rows is shown. */
 export function chooseColumns<T>(columns: readonly LiveColumn<T>[], rows: readonly T[]): readonly LiveColumn<T>[] {
   return columns.filter(({ has }) => has === undefined || rows.some(has));
 }
 
 /**
- * A head and a line per row. Where a row has nothing for a column that others fill, a faint dash stands. `beside`: rows
- * that are not shown, but count for the choice and the width of the columns.
+ * A head and a line per row. Where a row has nothing for a column that others fill, its cell is a faint dash. `beside`:
+ * rows that are not shown, but count for the choice and the width of the columns.
  */
 export function renderRows<T>(
   all: readonly LiveColumn<T>[],
@@ -46,7 +46,7 @@ export function formatAge(ms: number): string {
   return seconds < 48 * 3600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
 }
 
-/** How long something runs since then; empty: unknown. */
+/** How long something has run since then; empty: unknown. */
 export function runningFor(since: number | null, screen: Screen): string {
   return since === null ? '' : formatDuration(Math.max(0, Math.round((screen.now.getTime() - since) / 1000)));
 }

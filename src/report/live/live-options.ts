@@ -11,30 +11,30 @@ import type { Sorting } from './watch-state';
 import { selectHosts, selectJobs, selectPending } from './watch-selection';
 
 /**
- * What can be asked of the running cluster, once: the options of `live` and `hosts` and the parameters of /v1/live,
- * /v1/hosts and /v1/at-risk are made of these tables, and both are answered by the functions below.
+ * What can be asked of the running cluster, said once: the options of `live` and `hosts` and the parameters of
+ * /v1/live, /v1/hosts and /v1/at-risk are made from these tables, and both are answered by the functions below.
  */
 export interface LiveOption<T> {
   /** On the command line: `-o, --owner <names>`. */
   readonly flags: string;
   readonly help: string;
-  /** What is wrong with a text that `read` takes for nothing, and what to write instead. */
+  /** What is wrong with a text for which `read` returns null, and what to write instead. */
   readonly wrong: string;
   readonly write: string;
   readonly schema: Schema;
-  /** null: makes no sense. */
+  /** null: the text is not valid. */
   readonly read: (text: string) => T | null;
 }
 
 export type LiveOptions = Readonly<Record<string, LiveOption<unknown>>>;
 
-/** What was given of a table. */
+/** The options of a table that were given. */
 export type Given<O extends LiveOptions> = {
   readonly [Name in keyof O]?: (O[Name] extends LiveOption<infer T> ? T : never) | undefined;
 };
 
 const LONGEST = 512;
-/** The cluster's view is filtered while everybody else waits. */
+/** Bounds the time of filtering the cluster's view, for which all other requests wait. */
 const MOST_PATTERNS = 32;
 
 function names(flags: string, help: string): LiveOption<readonly string[]> {
@@ -105,7 +105,7 @@ export const JOBS_OPTIONS = {
   pending: flag('--pending', 'also pending jobs: a server asks qmaster for them from then on'),
 };
 
-/** Of Grid Engine's own XML. */
+/** Options for Grid Engine's own XML. */
 export const XML_OPTIONS = {
   ...JOBS_OPTIONS,
   full: flag('--full', 'with --xml: as "qstat -F", the queue instances with their resources and the jobs in each'),
@@ -142,7 +142,7 @@ export const RISK_OPTIONS = {
   } satisfies LiveOption<number>,
 };
 
-/** The filter of what was given. */
+/** The filter that the given options make. */
 export function filterOf({ owner, job, host, queue, project }: Given<typeof FILTER>): LiveFilter {
   const { any } = NO_FILTER;
   return { owner: owner ?? [], job: job ?? [], host: host ?? [], queue: queue ?? [], project: project ?? [], any };

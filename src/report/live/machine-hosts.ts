@@ -3,7 +3,7 @@ import { amount, answerObject, flag, many, maybeAmount, maybeWhole, text, whole 
 import type { HostTotals } from './host-totals';
 import { PART } from './machine-jobs';
 
-/** Hosts for programs: the published contract (schema 1), as machine-jobs.ts. */
+/** Hosts in JSON: the published contract (schema 1), like machine-jobs.ts. */
 
 export const QUEUE = answerObject<QueueView>('Queue', {
   name: text((queue) => queue.name),

@@ -30,7 +30,7 @@ import {
 } from './answer-object';
 import { maxvmemOfPart, shareOfJob, vmemOfPart } from './figures';
 
-/** Running and waiting jobs for programs: the published contract (schema 1). Fields may be added, none renamed. */
+/** Running and waiting jobs in JSON: the published contract (schema 1). Fields may be added, none renamed. */
 
 const LIMIT_STATES = ['limited', 'unlimited', 'unknown'] as const;
 
@@ -67,7 +67,7 @@ export const PART_TASK = answerObject<PartTask>('PartTask', {
   maxvmem_bytes: maybeAmount((task) => task.maxvmem),
 });
 
-/** What a job has on one host; in the list of a host with the job's number, in that of a job without. */
+/** What a job has on one host; the list of a host adds the job's number and names. */
 export const PART: Members<JobPart> = {
   master: flag((part) => part.master),
   slots: amount((part) => part.slots),
@@ -151,7 +151,10 @@ export const PENDING_JOB = answerObject<PendingView>('PendingJob', {
   limit_complex: maybeText((view) => view.complex),
 });
 
-/** Of what the answer is: cluster, problems, and when each part of it was asked for (`at`: the oldest of qmaster's). */
+/**
+ * The head of an answer: cluster, problems, and when each part of it was asked for (`at`: the oldest part from
+ * qmaster).
+ */
 export const HEAD: Members<ClusterView> = {
   schema: { schema: { const: 1 }, of: () => 1 },
   cluster: text((view) => view.cluster),

@@ -1,20 +1,23 @@
 import type { HostView } from '../../live/cluster-view';
 import type { Screen } from '../screen/screen';
 
-/** How many of `width` cells stand for a share; anything at all is one. */
+/** How many of `width` cells stand for a share; at least one for anything above 0. */
 function cellsFor(bytes: number, whole: number, width: number): number {
   if (bytes <= 0) return 0;
   return Math.min(width, Math.max(1, Math.round((bytes / whole) * width)));
 }
 
-/** A host's memory: used, asked for beyond that, free; what nobody can ask for counts as free. Empty: size unknown. */
+/**
+ * A host's memory: used, requested beyond that, free; memory that can't be requested counts as free. Empty: size
+ * unknown.
+ */
 export function renderMemoryBar(host: HostView, width: number, screen: Screen): string {
   const whole = host.capacity ?? host.memoryTotal;
   if (whole === null || whole <= 0) return '';
   const { barFull, barAsked, barRest } = screen.glyphs;
   const used = cellsFor(host.peak, whole, width);
   const asked = Math.max(used, cellsFor(host.requested, whole, width));
-  // More than was asked for can be used: by jobs without a limit, or where Grid Engine counts address space.
+  // Jobs can use more than was requested: without a limit, or where Grid Engine counts address space.
   const over = Math.max(0, used - cellsFor(host.requested, whole, width));
   const paintOver = host.requested > 0 && host.peak > host.requested ? screen.style.bad : screen.style.warning;
   return (
@@ -25,7 +28,7 @@ export function renderMemoryBar(host: HostView, width: number, screen: Screen): 
   );
 }
 
-/** What its signs mean. */
+/** What the signs of the bar mean. */
 export function memoryBarLegend(screen: Screen): string {
   const { barFull, barAsked, barRest } = screen.glyphs;
   return [

@@ -27,7 +27,7 @@ export const JOB_ORDERS: readonly [Order<JobView>, ...Order<JobView>[]] = [
   { key: 'job', largestFirst: false, of: (job) => job.job },
 ];
 
-/** The same of waiting jobs: Grid Engine's own order first. */
+/** `--sort` of waiting jobs; the first, Grid Engine's own order, is the default. */
 export const PENDING_ORDERS: readonly [Order<PendingView>, ...Order<PendingView>[]] = [
   { key: 'priority', largestFirst: true, of: (job) => job.priority },
   { key: 'time', largestFirst: false, of: (job) => job.submittedAt },
@@ -44,7 +44,7 @@ export function byHostName(a: HostView, b: HostView): number {
   return collator.compare(a.name, b.name) || (a.name < b.name ? -1 : 1);
 }
 
-/** A text that sorts as the name does for people: numbers in it as numbers. */
+/** A text that sorts as people sort the name: numbers in it as numbers. */
 const sortableName = (name: string): string =>
   name.replace(/\d+/g, (digits) => `${String(digits.length).padStart(4, '0')}${digits}`);
 
@@ -63,11 +63,11 @@ export const HOST_ORDERS: readonly [Order<HostView>, ...Order<HostView>[]] = [
   { key: 'stranded', largestFirst: true, of: ({ strandedMemory, strandedSlots }) => strandedMemory || strandedSlots },
 ];
 
-/** What rows can be sorted by. Unknown values (null) come last, whichever way. */
+/** An order of rows. Unknown values (null) come last, in either direction. */
 export interface Order<T> {
   readonly key: string;
   readonly of: (row: T) => number | string | null;
-  /** Whether the largest comes first when nobody asks for the reverse. */
+  /** Whether the largest comes first, unless the order is reversed. */
   readonly largestFirst: boolean;
 }
 
@@ -77,7 +77,7 @@ function compare(a: number | string, b: number | string): number {
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-/** Rows in an order; equal ones as `ties` has them. */
+/** Sorts rows by an order; equal ones by `ties`. */
 export function sortRows<T>(
   rows: readonly T[],
   order: Order<T>,

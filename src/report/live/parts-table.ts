@@ -9,11 +9,11 @@ import type { LiveColumn } from './live-column';
 export interface PartRow {
   readonly role: string;
   readonly part: JobPart;
-  /** null: the whole of what the job has on this host. */
+  /** null: the line is for all that the job has on this host. */
   readonly task: { readonly id: string; readonly maxvmem: number | null; readonly vmem: number | null } | null;
 }
 
-/** A line for what the job has here, and one for each of its tasks where it is more than one program. */
+/** A line for what the job has here, and one for each of its tasks where there are more than the master. */
 function partRows(part: JobPart): readonly PartRow[] {
   const whole: PartRow = { role: part.master ? 'master' : 'slave', part, task: null };
   if (part.tasks.length === 0 && part.pastMaxvmem === null) return [whole];

@@ -4,19 +4,19 @@ import type { ListedQueue } from '../../gridengine/qstat/write-job-list';
 import type { JobPart, JobView } from '../../live/cluster-view';
 import { isHost, isQueue, type LiveFilter } from './filter';
 
-/** A running job as it was chosen, and qstat's row of it. */
+/** A chosen running job, and qstat's row for it. */
 interface ListedRun {
   readonly job: JobView;
   readonly row: ListedJob;
 }
 
-/** Where qhost names no queue instance of a job, it is the queue on that host. */
+/** The queue instance of a job; where qhost names none, its queue on that host. */
 const instanceOf = ({ queueInstance, queue }: QhostJob, host: string): string =>
   queueInstance === '' ? `${queue}@${host}` : queueInstance;
 
 /**
- * The slots that a job has in each queue instance of a host. qhost has a row for each slot, and one more for the master
- * task of some PEs, which is none: it is there where the rows are one more than the slots.
+ * The slots that a job has in each queue instance of a host. qhost has a row for each slot, and for some PEs one more
+ * for the master task, which takes no slot: then the rows are one more than the slots.
  */
 function slotsByInstance(part: JobPart, host: QhostHost | undefined, queue: string): ReadonlyMap<string, number> {
   const rows = host?.jobs.filter(({ job, task }) => job === part.job && task === part.task) ?? [];
@@ -59,8 +59,8 @@ const unlisted = (name: string): Omit<ListedQueue, 'jobs'> => ({
 });
 
 /**
- * The queue instances of the hosts and queues that are asked for, with the chosen jobs in each. An instance that only its
- * jobs name comes last.
+ * The queue instances of the hosts and queues that are asked for, with the chosen jobs in each. Instances that only
+ * jobs name come last.
  */
 export function queueLists(
   hosts: readonly QhostHost[],
@@ -75,7 +75,7 @@ export function queueLists(
   for (const { name: host, load, architecture, resources, queues } of hosts)
     for (const { name: queue, type, slotsUsed, slotsReserved, slots, state } of queues) {
       const name = `${queue}@${host}`;
-      // qstat has these of the queue itself, qhost does not.
+      // qstat prints these for the queue itself, qhost does not.
       const own = [
         { name: 'qname', dominance: 'qf', value: queue },
         { name: 'hostname', dominance: 'qf', value: host },

@@ -2,7 +2,7 @@ import type { PendingView } from '../../live/cluster-view';
 import { namedRequest, requestText, splitRequests } from './labels';
 import type { LiveColumn } from './live-column';
 
-/** Columns that running and waiting jobs have alike; how soon each gives way is the table's affair. */
+/** Columns of both running and waiting jobs; each table says how dispensable they are. */
 
 export const OWNER: LiveColumn<Pick<PendingView, 'owner'>> = {
   head: 'owner',

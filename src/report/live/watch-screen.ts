@@ -38,12 +38,12 @@ function filterText(filter: LiveFilter, screen: Screen): readonly string[] {
 
 const ROWS: Readonly<Record<WatchState['page'], RowsOf>> = { jobs: 'list', pending: 'pending', hosts: 'hosts' };
 
-/** Whether Grid Engine has said at any time what is on the page. */
+/** Whether Grid Engine has ever answered with the list that is on the page. */
 function isAnswered(view: ClusterView | null, { page }: Selection): boolean {
   return view !== null && view.times[page === 'jobs' ? 'list' : page] !== null;
 }
 
-/** Its cause and its fix. */
+/** Lines for a problem: enough for its cause and its fix. */
 const MOST_OF_PROBLEM = 3;
 
 function headline(state: WatchState, view: ClusterView | null, selection: Selection | null, screen: Screen): string {
@@ -87,7 +87,7 @@ const HINTS = 'q quit  s sort  r reverse  / filter  p pause  Tab page  ? help';
 function lastLine(state: WatchState, extent: Extent, top: number, screen: Screen): string {
   const { prompt } = state;
   if (prompt !== null) {
-    // The end of a long filter is what is being written.
+    // Of a long filter the end is shown, where the user writes.
     const field = `${FIELDS[prompt.field]}: `;
     const room = Math.max(8, screen.width - field.length - 1);
     return `${screen.style.accent(field)}${Array.from(screen.safe(prompt.text)).slice(-room).join('')}_`;
@@ -103,7 +103,7 @@ interface Table {
   readonly body: readonly string[];
 }
 
-/** So many rows decide on the widths of columns, wherever the list is scrolled to. */
+/** The first so many rows set the widths of columns, wherever the list is scrolled to. */
 const MEASURED = 200;
 
 interface JobRows<T> {
@@ -142,15 +142,15 @@ function footOf(selection: Selection | null, rows: number, screen: Screen): read
   return selection?.page === 'hosts' && rows >= SHORT ? describeTotals(totalHosts(selection.hosts), screen) : [];
 }
 
-/** Heads of the list. */
+/** The number of head lines of the list. */
 function headRows(selection: Selection | null): number {
   if (selection === null || selection.rows.length === 0) return 0;
   return selection.page === 'hosts' && selection.columns.parts !== null ? 2 : 1;
 }
 
 /**
- * A frame of `rows` lines (fewer where there is less to say): what is shown and of when, a problem if there is one, the
- * list, and the keys. `view` null: nothing has come yet.
+ * A frame of `rows` lines: what is shown and its time, a problem if there is one, the list, and the keys. `view` null:
+ * nothing has come yet.
  */
 export function renderWatch(
   state: WatchState,
@@ -171,7 +171,7 @@ export function renderWatch(
   const list = [...table.head, ...table.body].slice(0, heads + room);
   const blank = Array.from({ length: Math.max(0, rows - above.length - list.length - foot.length - 1) }, () => '');
   const lines = [...above, ...list, ...blank, ...foot, lastLine(state, extent, top, screen)];
-  // On the smallest of screens the keys give way last but one, to what is shown.
+  // On the smallest of screens the first lines are kept, and the line with the keys.
   return {
     lines: lines.length <= rows ? lines : [...lines.slice(0, rows - 1), ...lines.slice(-1)].slice(0, rows),
     extent,

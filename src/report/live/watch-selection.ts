@@ -16,7 +16,7 @@ export function selectJobs(view: ClusterView, filter: LiveFilter, { key, reverse
   return sortRows(kept, orderOf(JOB_ORDERS, key), reverse, byNumber);
 }
 
-/** The same of the waiting ones; null: the view does not have them. */
+/** The waiting jobs that are asked for, in order; null: the view does not have them. */
 export function selectPending(
   view: ClusterView,
   filter: LiveFilter,
@@ -53,7 +53,7 @@ export type Selection =
       readonly columns: HostColumns;
     };
 
-/** Filters and sorts everything; what is then shown of it is the screen's affair. */
+/** Filters and sorts everything; the screen decides which part of it is shown. */
 export function selectPage(state: WatchState, view: ClusterView): Selection {
   const { page, filter, details } = state;
   const sorting = state.sorting[page];
@@ -74,7 +74,7 @@ export function selectPage(state: WatchState, view: ClusterView): Selection {
   }
 }
 
-/** selectPage that does it again only when something it depends on has changed: keys that scroll cost nothing. */
+/** `selectPage` that runs again only when something it depends on has changed: keys that scroll cost nothing. */
 export function rememberingSelect(): typeof selectPage {
   let last: { readonly state: WatchState; readonly view: ClusterView; readonly selection: Selection } | null = null;
   return (state, view) => {

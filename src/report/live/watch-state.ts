@@ -9,7 +9,7 @@ export interface Sorting {
   readonly reverse: boolean;
 }
 
-/** What a person watching has chosen. */
+/** What the user who watches has chosen. */
 export interface WatchState {
   readonly page: WatchPage;
   readonly filter: LiveFilter;
@@ -40,7 +40,7 @@ export const SORT_KEYS: Readonly<Record<WatchPage, readonly string[]>> = {
 
 const PAGES: readonly WatchPage[] = ['jobs', 'pending', 'hosts'];
 
-/** Nothing scrolled, nothing asked. */
+/** The state at the start: nothing is scrolled or being written. */
 export function startWatching(
   page: WatchPage,
   choice: { readonly filter: LiveFilter; readonly sorting: Sorting | null; readonly details: boolean },
@@ -63,7 +63,7 @@ export function startWatching(
   };
 }
 
-/** The last `top` that leaves no empty room. */
+/** Bounds `top` so that the list leaves no room empty. */
 export function clampTop(top: number, { lines, room }: Extent): number {
   return Math.max(0, Math.min(top, lines - room));
 }
@@ -84,7 +84,7 @@ function reversed(state: WatchState): WatchState {
   return { ...state, sorting: { ...state.sorting, [state.page]: turned }, top: 0 };
 }
 
-/** Filters that a key writes; what stands there already can be changed. */
+/** The filter that each key lets the user edit, beginning with its present text. */
 const PROMPTS: Readonly<Record<string, FilterField>> = { '/': 'any', o: 'owner', h: 'host', j: 'job' };
 
 const LONGEST_FILTER = 1000;
@@ -117,7 +117,7 @@ function isEmpty(filter: LiveFilter): boolean {
 }
 
 /**
- * What a key changes. Keys are single characters, or names: up, down, pageup, pagedown, home, end, enter, escape,
+ * The state after a key. Keys are single characters, or names: up, down, pageup, pagedown, home, end, enter, escape,
  * backspace, tab, ctrl-c, ctrl-u. Any other changes nothing.
  */
 export function stepWatch(state: WatchState, key: string, extent: Extent): WatchState {

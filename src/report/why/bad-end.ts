@@ -11,7 +11,7 @@ import { signalName } from '../job/ending';
 import { wholeOf, type RunRecords } from '../job/job-whole';
 import type { Words } from './words';
 
-/** One host of the run, or of a job on one host the job. */
+/** One host of a run. */
 export interface HostPart {
   readonly host: string;
   readonly record: JobRecord;
@@ -24,36 +24,42 @@ export interface HostPart {
 export interface BadEnd {
   readonly records: readonly JobRecord[];
   readonly master: JobRecord;
-  /** The part that ended badly first: what came after may have been its doing. */
+  /** The part that ended badly first: later ends may follow from it. */
   readonly subject: JobRecord;
-  /** Those with a part that ended badly, their tasks added up. */
+  /** The hosts with a part that ended badly, their tasks added up. */
   readonly hosts: readonly HostPart[];
   readonly parallel: boolean;
   /** 0: none. */
   readonly signal: number;
-  /** Whether the job's own first process died by it; false: a shell reported it of a child; null: not known. */
+  /** Whether the job's own first process died by the signal; false: a shell reported that of a child; null: unknown. */
   readonly direct: boolean | null;
   readonly status: number | null;
   /** Grid Engine's `failed` code; null: no accounting line was joined. */
   readonly failed: number | null;
-  /** Whether the job never started, as that code says. */
+  /** Whether the job never started, by its `failed` code. */
   readonly neverRan: boolean;
   readonly seconds: number | null;
   readonly cpuSeconds: number | null;
   readonly slots: number;
-  /** What it asked for, by accounting's category; null: no accounting line was joined, or it is hidden from the reader. */
+  /**
+   * What the job requested, by the category in its accounting line; null: no line was joined, or it is hidden from the
+   * reader.
+   */
   readonly asked: readonly CategoryRequest[] | null;
   readonly deletedBy: string | null;
   /** How Grid Engine says that execd enforced a limit: "failed 37"; null: it does not say so. */
   readonly enforced: string | null;
-  /** Whether the accounting line is there, but what it says of people is kept from the reader. */
+  /** Whether the accounting line is there, but what it says of people is hidden from the reader. */
   readonly hidden: boolean;
   readonly dialect: Dialect;
 }
 
 const isBad = (record: JobRecord): boolean => record.status !== 'running' && endedBadly(record);
 
-/** A job whose master ended well did so, whatever its tasks returned: but for one that was killed for its memory. */
+/**
+ * The parts that ended badly. If the master ended well, so did the job, whatever its tasks returned, unless a task was
+ * killed for its memory.
+ */
 function badParts(run: readonly JobRecord[]): JobRecord[] {
   const bad = run.filter(isBad);
   const master = run.find(({ pe_task_id: task }) => task === null);
@@ -61,7 +67,7 @@ function badParts(run: readonly JobRecord[]): JobRecord[] {
   return well ? bad.filter(killedByMemory) : bad;
 }
 
-/** Whose end came first; where times are missing or equal the master's. */
+/** The part that ended first; where times are missing or equal, the master. */
 function firstOf(bad: readonly [JobRecord, ...JobRecord[]]): JobRecord {
   const [first, ...others] = bad;
   const time = (record: JobRecord): number => (record.ended_at === null ? Infinity : Date.parse(record.ended_at));
@@ -79,7 +85,10 @@ function hostParts(records: RunRecords, bad: readonly JobRecord[]): HostPart[] {
   }));
 }
 
-/** Grid Engine's own begin with an option; a server puts a word there for who must not know it. */
+/**
+ * The requests in the category; null: hidden. Grid Engine's categories begin with an option; a server puts a word in
+ * place of one that the reader may not see.
+ */
 function askedFor(accounts: readonly GridEngineAccount[]): readonly CategoryRequest[] | null {
   if (accounts.length === 0) return null;
   const category = accounts.find((account) => account.category !== null)?.category ?? '';
@@ -119,7 +128,7 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
     asked,
     hidden: asked === null && accounts.length > 0,
     deletedBy: firstKnown(run, deletedBy),
-    // execd marks the master's report alone, though it kills the tasks first.
+    // execd marks only the master's report, though it kills the tasks first.
     enforced: firstKnown(run, enforcedLimit),
     dialect,
   };
@@ -143,12 +152,12 @@ export function whenEnded(end: BadEnd, words: Words): string {
   return ` when ${what}${endTime(end, words)}`;
 }
 
-/** " at 14:12:23"; nothing where the time is not known. */
+/** " at 14:12:23"; '' where the time is unknown. */
 export function endTime(end: BadEnd, words: Words): string {
   return end.subject.ended_at === null ? '' : ` at ${words.clock(end.subject.ended_at)}`;
 }
 
-/** Signals with a story of their own, by number (Linux). */
+/** Signals that causes are told by, by number (Linux). */
 export const SIGKILL = 9;
 export const SIGUSR1 = 10;
 export const SIGSEGV = 11;
@@ -160,14 +169,16 @@ export const SIGXFSZ = 25;
 /** SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS. */
 export const CRASHES: ReadonlySet<number> = new Set([4, 5, 6, 7, 8, 11, 31]);
 
-/** What speaks against every end that is not a limit's, where Grid Engine says that it enforced one. */
+/**
+ * What speaks against every cause but a limit, where Grid Engine says that it enforced one; null: it does not say so.
+ */
 export function limitSays(end: BadEnd): string | null {
   return end.enforced === null ? null : `Grid Engine says ${end.enforced}: it enforced a limit itself`;
 }
 
-/** What would show it, where it is missing. */
+/** The evidence that is missing where nothing was sampled. */
 export const A_SAMPLER = 'a sampler on the node';
 
-/** The same of the accounting line; undefined: it is there. */
+/** The accounting line as missing evidence; undefined: it is there. */
 export const missingLine = ({ failed }: BadEnd): string | undefined =>
   failed === null ? "Grid Engine's accounting line (qmemacct import)" : undefined;

@@ -34,7 +34,7 @@ export function ownError(end: BadEnd): Hypothesis {
     : judged.consistent(2, `it ended by itself with exit status ${end.status}${meaning}${usedShare(end)}`);
 }
 
-/** What shells mean by these. */
+/** What a shell reports by these exit statuses. */
 const STATUSES: Readonly<Record<number, string>> = {
   126: 'a shell found a command that it may not run',
   127: 'a shell did not find a command',

@@ -16,7 +16,9 @@ import { judge, type Hypothesis } from './hypothesis';
 import { usedShare } from './memory';
 import type { Words } from './words';
 
-/** A job that is deleted before it starts, in its prolog too, has no start in Grid Engine's accounting, and no signal. */
+/**
+ * A job that is deleted before it starts, or in its prolog, has no start in Grid Engine's accounting, and no signal.
+ */
 const endedBeforeStart = ({ failed, signal, subject }: BadEnd): boolean =>
   failed === AFTER_SIGNAL && signal === 0 && subject.started_at === null;
 
@@ -80,7 +82,7 @@ export function nodeLost(end: BadEnd, words: Words): Hypothesis {
     : judged.otherwise(`Grid Engine says failed ${end.failed}`);
 }
 
-/** Signals with a story of their own; any other was sent by somebody. */
+/** Signals (0: none) that other causes explain; any other was sent by somebody. */
 const EXPLAINED: ReadonlySet<number> = new Set([0, SIGXCPU, SIGXFSZ, ...CRASHES]);
 
 /** Somebody, or a program, sent a signal. */

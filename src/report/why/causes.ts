@@ -13,23 +13,23 @@ export interface CauseAccount {
   readonly task_id: number | null;
   readonly attempt: number;
   readonly confidence: Confidence;
-  /** Those that fit best; none where the evidence does not suffice. */
+  /** The causes that fit best; none where the evidence does not suffice. */
   readonly causes: readonly Cause[];
   readonly sentence: string;
-  /** Every cause that such an end can have, held against what is known. */
+  /** Every cause that can lead to such an end, compared with the evidence. */
   readonly explanations: readonly {
     readonly cause: Cause;
     readonly standing: Standing;
     readonly name: string;
     readonly evidence: string;
-    /** Where it is open: what would have shown it. */
+    /** Where the evidence leaves the cause open: what would have shown it. */
     readonly would_show: string | null;
   }[];
   /** What to ask for next time; null: nothing can be said. */
   readonly next_time: string | null;
 }
 
-/** Of all runs that ended badly, in the order of `runs`. */
+/** The causes of all runs that ended badly, in the order of `runs`. */
 export function causeAccounts(runs: readonly JobRun[], dialect?: Dialect): readonly CauseAccount[] {
   const keyOf = ({ record, incarnation, attempt }: JobRun): string =>
     `${incarnation} ${record.job_id} ${record.task_id ?? ''} ${attempt} ${record.cluster}`;

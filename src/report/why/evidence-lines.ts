@@ -21,7 +21,10 @@ function lines(standing: Standing, hypotheses: readonly Hypothesis[], width: num
   });
 }
 
-/** What else such an end can come of, and why that is ruled out or open; the sentence names what fits best. */
+/**
+ * The other causes that can lead to such an end, and why each fits, is open or is ruled out; the verdict's sentence
+ * names the causes that fit best.
+ */
 export function renderEvidence(why: Why, width: number, screen: Screen): string[] {
   const others = why.hypotheses.filter(({ suspect, cause }) => suspect && !why.causes.includes(cause));
   return (['consistent', 'undecidable', 'contradicted'] as const)

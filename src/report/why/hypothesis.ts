@@ -23,7 +23,7 @@ export const CAUSES = [
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
-/** Those that are a lack of memory: within a limit, or on the node. */
+/** Causes that are a lack of memory: within a limit, or on the node. */
 export const MEMORY_CAUSES: ReadonlySet<Cause> = new Set<Cause>([
   'h_vmem',
   'refused-memory',
@@ -36,13 +36,13 @@ export const MEMORY_CAUSES: ReadonlySet<Cause> = new Set<Cause>([
 export const STANDINGS = ['consistent', 'contradicted', 'undecidable'] as const;
 export type Standing = (typeof STANDINGS)[number];
 
-/** One explanation, held against what is known. */
+/** One cause, compared with the evidence. */
 export interface Hypothesis {
   readonly cause: Cause;
   readonly standing: Standing;
-  /** Where consistent: 3 Grid Engine or the kernel says so, 2 the evidence meets it, 1 nothing speaks against. */
+  /** Where consistent: 3 Grid Engine or the kernel says so, 2 the evidence supports it, 1 nothing speaks against it. */
   readonly weight: 0 | 1 | 2 | 3;
-  /** Whether such an end can come of it at all: a job that ended by SIGSEGV was not stopped at h_rt. */
+  /** Whether the cause can lead to such an end at all: a job that ended by SIGSEGV was not stopped at h_rt. */
   readonly suspect: boolean;
   /** "Grid Engine's own kill at h_vmem" */
   readonly name: string;
@@ -50,16 +50,16 @@ export interface Hypothesis {
   readonly evidence: string;
   /** Where undecidable, or barely consistent: what would have decided. */
   readonly wouldShow: string | null;
-  /** What to ask for to see whether it was that: no need that was measured. */
+  /** What to request to find out whether this was the cause: not a measured need. */
   readonly trial?: Trial | null;
 }
 
-/** A hypothesis of one cause, with its standing filled in. */
+/** Makes the hypothesis of one cause, with the standing of the method's name. */
 export interface Judge {
   consistent(weight: 1 | 2 | 3, evidence: string, wouldShow?: string): Hypothesis;
   contradicted(evidence: string): Hypothesis;
   undecidable(evidence: string, wouldShow?: string): Hypothesis;
-  /** The end itself is of another kind. */
+  /** The job ended in another way than this cause leads to. */
   otherwise(evidence: string): Hypothesis;
 }
 

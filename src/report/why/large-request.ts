@@ -4,23 +4,28 @@ import { roundRequest } from '../advice/advice';
 import { formatBytes, formatDuration } from '../format/units';
 import type { BadEnd } from './bad-end';
 
-/** More than this few programs ask for at once: arrays of numbers, the buffers of a library, the heap of a runtime. */
+/**
+ * Few programs request more than this at once: for arrays of numbers, the buffers of a library, the heap of a runtime.
+ */
 const ORDINARY_REQUEST = GIB;
 
-/** By its exit status a program says that it failed, by these also that it was refused memory (Python, Perl, Go, make). */
+/** Exit statuses of programs that fail, also because they were refused memory (Python, Perl, Go, make). */
 const STATUSES: ReadonlySet<number> = new Set([1, 2, 12]);
-/** A trap (V8), an abort (bad_alloc, the JVM). */
+/** Signals by which programs end that were refused memory: a trap (V8), an abort (bad_alloc, the JVM). */
 const SIGNALS: ReadonlySet<number> = new Set([5, 6]);
 
-/** They ask for little, and fail for many reasons. */
+/** Shells request little memory, and fail for many reasons. */
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'ksh', 'zsh', 'csh', 'tcsh', 'fish']);
 
 /** A runtime that reserves address space when it starts, far more than it will use. */
 interface Runtime {
   readonly command: RegExp;
-  /** What it takes before its heap; below this it has not come up. Measured: OpenJDK 17, Node 20 on Linux x86-64. */
+  /**
+   * Address space that it takes before its heap; with a peak below this it has not started up. Measured: OpenJDK 17,
+   * Node 20 on Linux x86-64.
+   */
   readonly startsWith: number;
-  /** With a limit above this it comes up, whatever its defaults make of the node's memory. */
+  /** With a limit above this it starts up, whatever its defaults make of the node's memory. */
   readonly asksFor: number;
   readonly asks: string;
   readonly enough: number;
@@ -46,13 +51,13 @@ const RUNTIMES: readonly Runtime[] = [
   },
 ];
 
-/** One large request that RLIMIT_AS may have refused, which leaves no mark. */
+/** One large request for memory that RLIMIT_AS may have refused, which leaves no trace. */
 interface LargeRequest {
   /** A clause: what speaks for it. */
   readonly grounds: string;
-  /** Whether a runtime made it that did not come up. */
+  /** Whether a runtime made the request, and did not start up. */
   readonly atStart: boolean;
-  /** What to ask for, to see whether it was that: a part of a -l line. */
+  /** What to request to find out whether this was the cause: a part of a -l line. */
   readonly trial: Trial;
 }
 
@@ -62,7 +67,7 @@ export interface Trial {
   readonly reason: string;
 }
 
-/** The executable's name: "1234 (bash)" is a script. */
+/** The name of the executable: "bash" for the script "1234 (bash)". */
 const executable = (command: string): string => /\(([^()]+)\)$/.exec(command)?.[1] ?? command;
 
 function trialOf({ subject, slots }: BadEnd, runtime: Runtime | undefined): Trial {

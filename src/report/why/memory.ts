@@ -18,7 +18,7 @@ function noLimit(part: HostPart, name: string): string {
   return part.limitKnown ? `no ${name} was in force` : `whether ${name} was in force is not known`;
 }
 
-/** What execd compares with h_vmem in this dialect; 8.1.9's where the dialect is not known. */
+/** The memory that execd compares with h_vmem in this dialect; in an unknown dialect as in 8.1.9. */
 function heldOf(measure: MemoryMeasure | null, record: JobRecord): Bracket | null {
   if (measure === 'vmem_sum') return record.peak_vmem;
   if (measure === 'cgroup') return record.peak_footprint;
@@ -32,8 +32,8 @@ const HOLDS: Readonly<Record<MemoryMeasure, string>> = {
 };
 
 /**
- * Open Cluster Scheduler leaves h_vmem to systemd where that is what limits the job's cgroup, or h_rss, which it takes as
- * it was typed, if that is less.
+ * Open Cluster Scheduler leaves h_vmem to systemd where the job's cgroup is limited to it, or to a lower h_rss, which
+ * counts as it was typed.
  */
 function meaningOf({ dialect }: BadEnd, record: JobRecord, limit: number): MemoryMeaning {
   const ofRss = record.requests.h_rss?.request_bytes ?? null;
@@ -41,16 +41,16 @@ function meaningOf({ dialect }: BadEnd, record: JobRecord, limit: number): Memor
   return memoryMeaning(dialect, dialect === 'ocs' && limitsUnit);
 }
 
-/** How often it was looked at: what a bracket without an upper end may have missed. */
+/** How often the job was sampled, which tells what a peak without an upper bound may have missed. */
 function sampling({ samples, longest_gap_seconds: gap }: JobRecord): string {
   if (samples === null || samples === 0) return '';
   return ` (${samples} sample${samples === 1 ? '' : 's'}${gap === null ? '' : `, longest gap ${formatDuration(gap)}`})`;
 }
 
-/** Steeper than this in the last tenth of its series, it was still growing. */
+/** A rise of more than this share of the peak in the last tenth of the series counts as still growing. */
 const GROWING = 0.02;
 
-/** ", and was still growing"; nothing where the series says otherwise or there is none. */
+/** ", and was still growing"; '' where the series says otherwise or there is none. */
 function growth({ series }: JobRecord): string {
   const values = series?.rss_bytes ?? [];
   const last = values[values.length - 1];
@@ -60,13 +60,16 @@ function growth({ series }: JobRecord): string {
   return last >= 0.9 * most && last - before > GROWING * most ? ', and was still growing' : '';
 }
 
-/** What Grid Engine would say of a limit that it enforced; null: perhaps nothing. A parallel task has 100 alone. */
+/**
+ * What Grid Engine would say of a limit that it enforced; null: perhaps nothing. For a slave task it only says failed
+ * 100.
+ */
 const sayingOfLimits = ({ dialect, subject, hidden }: BadEnd): string | null =>
   subject.pe_task_id === null && !(hidden && DIALECT_FACTS[dialect].namesWhoDeletes)
     ? DIALECT_FACTS[dialect].limitSaying
     : null;
 
-/** Why execd can't have killed it, whatever the limit; null: it can. */
+/** Why execd can't have killed the job, whatever the limit; null: it may have. */
 export function notByExecd(end: BadEnd): string | null {
   if (end.signal !== SIGKILL && end.enforced === null) return `it ended ${endedBy(end)}, Grid Engine kills by SIGKILL`;
   if (end.enforced !== null) return null;
@@ -80,7 +83,7 @@ export function notByExecd(end: BadEnd): string | null {
   return null;
 }
 
-/** One host's h_vmem, against which what the job held there is judged. */
+/** The h_vmem of one host, and what is needed to compare the job's memory there with it. */
 interface Allowed {
   readonly end: BadEnd;
   readonly record: JobRecord;
@@ -95,7 +98,7 @@ interface Allowed {
 
 const weightOf = (end: BadEnd): 1 | 2 => (end.enforced === null ? 1 : 2);
 
-/** Nobody sampled a parallel job: what Grid Engine counted may be of one host or of all. */
+/** Judges by Grid Engine's figure a parallel job that was not sampled: the figure may be of one host or of all. */
 function heldByAccount({ end, record, limit, of, when, judged }: Allowed): Hypothesis {
   const counted = countedByGridEngine(record) ?? 0;
   const { granted_hosts: hosts, slots } = record;
@@ -108,7 +111,7 @@ function heldByAccount({ end, record, limit, of, when, judged }: Allowed): Hypot
     : judged.undecidable(`what it held ${allowed} is not known`, A_SAMPLER);
 }
 
-/** What our own figures say, where what execd counted is not known. */
+/** Judges by our own figures, where execd's own count is unknown. */
 function heldByBracket(allowed: Allowed): Hypothesis {
   const { end, record, limit, of, when, judged } = allowed;
   const measure = allowed.measure ?? 'rss_swap_sum';
@@ -161,7 +164,7 @@ export function killedAtMemory(end: BadEnd, words: Words): Hypothesis {
   return first === undefined ? judged.undecidable('its hosts are unknown') : strongest(first, others);
 }
 
-/** What a complex of memory limited it to on that host, in bytes; null: it is not known that it did. */
+/** The limit that a memory complex set for the job on that host, in bytes; null: none is known. */
 function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number | null {
   const known = record.requests[complex];
   if (known !== undefined) return known.limit_bytes;
@@ -169,29 +172,32 @@ function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number
   return asked === null ? null : asked * end.slots;
 }
 
-/** The same of all its processes together, where execd adds up what they hold. */
+/** The same limit for all processes together, where execd adds up what they hold. */
 export const requestedTogether = (end: BadEnd, record: JobRecord, complex: string): number | null =>
   execdLimit(record, complex) ?? requestedBytes(end, record, complex);
 
 const ITS_MESSAGES = "the program's own messages (out of memory, bad_alloc, MemoryError)";
 
-/** What h_vmem lets each process of the subject map, in bytes; null: it is not known to be limited. */
+/** How much address space h_vmem allows each process of the subject, in bytes; null: no limit is known. */
 function addressSpaceLimit({ subject, dialect }: BadEnd): number | null {
   const asked = subject.h_vmem;
   const ofSlot = subject.pe_task_id !== null && asked?.per === 'slot' && DIALECT_FACTS[dialect].limitsTasksToASlot;
   return (ofSlot ? asked.request_bytes : asked?.limit_bytes) ?? null;
 }
 
-/** A limit up to which the kernel gives each process of the subject memory, and what is known to have been taken of it. */
+/**
+ * The limit at which the kernel refuses memory to each process of the subject, and how much of it is known to have been
+ * used.
+ */
 interface Refusing {
   readonly complex: string;
   /** null: none, or none known. */
   readonly limit: number | null;
-  /** Of address space; where that is not known of memory, by Grid Engine's figure where nobody measured it. */
+  /** Address space; where that is unknown, memory, by Grid Engine's figure if no peak was measured. */
   readonly used: number | null;
 }
 
-/** RLIMIT_AS: s_vmem, or else h_vmem; without one RLIMIT_DATA, where it is judged by that. */
+/** RLIMIT_AS: the lower of s_vmem and h_vmem; without either RLIMIT_DATA, where the job's memory complex sets that. */
 function refusing(end: BadEnd): Refusing {
   const { subject } = end;
   const soft = requestedBytes(end, subject, 's_vmem');
@@ -209,7 +215,7 @@ function refusing(end: BadEnd): Refusing {
   };
 }
 
-/** Whether a process came so close to what it may have that refused memory, which leaves no mark, may be behind its end. */
+/** Whether a process came so close to its limit that refused memory, which leaves no trace, may have ended it. */
 export function closeToRefusal(end: BadEnd): boolean {
   const { limit, used } = refusing(end);
   return (shareOf(used, limit) ?? 0) >= CLOSE_TO_LIMIT;
@@ -257,7 +263,7 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
 const limitsOf = (end: BadEnd): boolean =>
   end.hosts.find(({ host }) => host === end.subject.host)?.limitKnown ?? end.subject.h_vmem !== null;
 
-/** Nothing was asked for: the queue may have a limit of its own. */
+/** The job is not known to have requested such a limit: the queue may have one of its own. */
 export function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
   if (end.asked === null) return judged.undecidable('what limits it had is not known', missingLine(end));
   const queue = end.master.queue ?? end.subject.queue;
@@ -309,7 +315,7 @@ function killsOf(end: BadEnd): Kills | null {
   return first === undefined ? null : { ...first, count: known.reduce((sum, { count }) => sum + count, 0) };
 }
 
-/** systemd stops a scope, by SIGTERM, in which the kernel has ended a process. */
+/** SIGTERM is one of these ends: systemd stops a scope by it when the kernel has killed a process there. */
 const couldBeOom = (end: BadEnd): boolean =>
   end.signal === SIGKILL ||
   (end.signal === 0 && (end.status ?? 0) > 0) ||
@@ -323,7 +329,7 @@ function notByOom(end: BadEnd): string | null {
 const kernelLog = (end: BadEnd, words: Words): string =>
   `the kernel's log on ${words.safe(end.subject.host)} (journalctl -k)`;
 
-/** No cgroup of the job was read: an error status alone makes nobody think of the kernel. */
+/** For a job of which no cgroup was read: an error status alone does not point to the kernel. */
 function withoutCgroup(end: BadEnd, judged: Judge, words: Words): Hypothesis {
   return end.signal === SIGKILL
     ? judged.undecidable('nothing that was read shows it', kernelLog(end, words))
@@ -367,7 +373,7 @@ export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
     : withoutCgroup(end, judged, words);
 }
 
-/** "; it had used 25 % of h_vmem", for what lay far below; '': nothing requested, or nothing known. */
+/** "; it had used 25 % of h_vmem"; '': nothing was requested, or nothing is known. */
 export function usedShare(end: BadEnd): string {
   const shares = end.hosts.flatMap(({ record }) => shareOf(needOf(record)?.bytes ?? null, limitOf(record)) ?? []);
   return shares.length === 0

@@ -28,10 +28,10 @@ const FIXES: Readonly<Record<number, string>> = {
   38: 'gid_range is used up, or the owner is in too many groups',
 };
 
-/** Accounting's word where it names no host. */
+/** The accounting line's host where it names none. */
 const UNKNOWN_HOST = 'UNKNOWN';
 
-/** Grid Engine could not start it. */
+/** Grid Engine could not start the job. */
 export function neverRan(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('never-ran', 'a failure before the job');
   if (end.failed === null || !end.neverRan || LOST.has(end.failed)) return judged.otherwise('it ran');
@@ -45,7 +45,7 @@ export function neverRan(end: BadEnd, words: Words): Hypothesis {
 
 const RESCHEDULED: ReadonlySet<number> = new Set([24, 25, 30]);
 
-/** It was to run again, or to be held: exit status 99 or 100, or a migration. */
+/** The job was to run again, or was put into the error state: exit status 99 or 100, or a migration. */
 export function rescheduled(end: BadEnd): Hypothesis {
   const judged = judge('rescheduled', 'a request to run it again');
   const { failed, status } = end;
@@ -63,7 +63,7 @@ export function rescheduled(end: BadEnd): Hypothesis {
   return judged.otherwise('no exit status asks for it');
 }
 
-/** The job itself was over: what follows it failed. */
+/** The job itself had ended, and something after it failed. */
 export function failedAfterwards(end: BadEnd): Hypothesis {
   const judged = judge('failed-afterwards', 'a failure after the job');
   const { failed } = end;

@@ -25,7 +25,7 @@ export function residentLimit(end: BadEnd, words: Words): Hypothesis {
   const of = `of the ${formatRequested(limit)} of ${complex} on ${words.safe(part.host)}`;
   const { peak_rss: held, grid_engine: account } = part.record;
   if (held === null) {
-    // Of a job on one host it is the whole job's there.
+    // For a job on one host, maxrss is that of the whole job.
     const counted = end.dialect === 'ocs' && !end.parallel ? (account?.maxrss_bytes ?? 0) : 0;
     return counted >= CLOSE_TO_LIMIT * limit
       ? judged.consistent(weight, `Grid Engine counted ${formatBytes(counted)} ${of} (maxrss)${whenEnded(end, words)}`)

@@ -11,8 +11,8 @@ import type { Words } from './words';
 /** execd starts its clock when it sees the job run, the job a moment before; both count whole seconds. */
 const CLOCK_SECONDS = 2;
 /**
- * The kernel counts whole ticks against the limit, the figures are exact: so much may be between them, most where a job
- * had to share its CPU (2.49 s were seen of 3 s).
+ * The kernel counts whole ticks against the limit, while the figures are exact: they may differ by this much, most
+ * where a job had to share its CPU (2.49 s were seen of 3 s).
  */
 const CPU_SHARE = 0.05;
 const CPU_SECONDS = 1;
@@ -38,7 +38,7 @@ export function killedAtTime(end: BadEnd, words: Words): Hypothesis {
 /** execd's SIGUSR1 at s_rt. */
 export function softTime(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('s_rt', "Grid Engine's SIGUSR1 at s_rt");
-  // Of a parallel job execd kills the tasks first.
+  // execd kills the tasks of a parallel job first, so that any record may have the signal.
   if (!end.records.some((record) => endingSignal(record) === SIGUSR1))
     return judged.otherwise(`it ended ${endedBy(end)}, s_rt sends SIGUSR1`);
   return reachedTime(end, 's_rt', judged, words);

@@ -26,9 +26,9 @@ export interface Why {
   /** What fits best; several where the evidence does not decide between them, none where nothing fits. */
   readonly causes: readonly Cause[];
   readonly sentence: string;
-  /** Worth a try next time, where memory may have been refused that nobody measured; null: nothing is. */
+  /** A request worth a try next time, where memory that was not measured may have been refused; null: none. */
   readonly trial: Trial | null;
-  /** Every explanation, held against what is known. */
+  /** Every cause, compared with the evidence. */
   readonly hypotheses: readonly Hypothesis[];
 }
 
@@ -55,13 +55,13 @@ const EXAMINE: readonly Examine[] = [
   signalled,
 ];
 
-/** What only Grid Engine does. */
+/** Causes that exist only under Grid Engine. */
 const BY_GRID_ENGINE: ReadonlySet<Cause> = new Set<Cause>([
   ...(['never-ran', 'rescheduled', 'failed-afterwards', 'deleted', 'h_vmem', 'refused-memory', 's_vmem'] as const),
   ...(['resident-memory', 'h_rt', 's_rt', 'cpu-time'] as const),
 ]);
 
-/** What never ran was not ended by anything else, whatever else is said of it. */
+/** Examines every cause. What never ran was not ended by any other cause, whatever else is known of it. */
 function examineAll(end: BadEnd, words: Words): Hypothesis[] {
   const hypotheses = EXAMINE.map((examine) => examine(end, words));
   if (!limitsHold(end.master))
@@ -74,7 +74,10 @@ function examineAll(end: BadEnd, words: Words): Hypothesis[] {
   );
 }
 
-/** Of the limits whose enforcement Grid Engine reports, one that fits alone is as good as certain. */
+/**
+ * Limits whose enforcement Grid Engine reports: if it reports one, and only one of these fits, that is as good as
+ * certain.
+ */
 const ENFORCED: ReadonlySet<Cause> = new Set<Cause>(['h_vmem', 'resident-memory', 'h_rt', 'cpu-time']);
 
 function confidenceOf(end: BadEnd, best: readonly Hypothesis[], suspects: readonly Hypothesis[]): Confidence {
@@ -144,7 +147,7 @@ export function whyEnded(
   return {
     confidence,
     causes: best.map(({ cause }) => cause),
-    // Of thousands of tasks few are explained.
+    // Made only when it is read: of thousands of tasks few are explained.
     get sentence() {
       return sentenceOf(end, confidence, best, suspects, words);
     },

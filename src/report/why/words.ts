@@ -4,7 +4,7 @@ import { formatClock, parseTime } from '../format/local-time';
 import type { Screen } from '../screen/screen';
 import { formatBytes } from '../format/units';
 
-/** How what others chose, and times, are written down. */
+/** How times, and text that users chose, are written. */
 export interface Words {
   /** Makes text that a user chose harmless where it is going to be read. */
   readonly safe: (text: string) => string;
@@ -12,7 +12,7 @@ export interface Words {
   readonly clock: (time: string) => string;
 }
 
-/** For a terminal: its own zone. */
+/** For a terminal: times in its own zone. */
 export function wordsOf(screen: Screen): Words {
   return {
     safe: screen.safe,
@@ -23,7 +23,7 @@ export function wordsOf(screen: Screen): Words {
   };
 }
 
-/** For programs: UTC, and what others chose as it is (the format itself escapes). */
+/** For machine formats: times in UTC, and text that users chose unchanged, since the format itself escapes it. */
 export const PLAIN_WORDS: Words = {
   safe: (text) => text,
   clock: (time) => {
