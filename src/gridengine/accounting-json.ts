@@ -50,7 +50,7 @@ class LineMembers {
 
 /**
  * A line of Open Cluster Scheduler's `accounting.jsonl`: 9.0 has its figures in `usage.usage`, 9.1 and later in
- * `usage.eusage`, the first development versions in the line itself. What was null there is left out.
+ * `usage.eusage`, the first development versions in the line itself. Members without a value are left out there.
  */
 export function jsonAccountingLine(line: string): AccountingRecord | AccountingLineProblem {
   let parsed: unknown;
@@ -82,7 +82,8 @@ function recordOf(members: LineMembers): AccountingRecord {
     endTimeMs: members.time('end_time'),
     failed: members.count('failed'),
     exitStatus: members.count('exit_status'),
-    // `wallclock` of eusage counts from the shepherd's start to the last report, hooks and all; qacct adds this one up.
+    // `wallclock` of eusage counts from the shepherd's start to the last report, with all hooks; qacct adds up
+    // `ru_wallclock`.
     wallclockSeconds: members.amount('ru_wallclock') ?? members.amount('wallclock') ?? 0,
     userSeconds: members.amount('ru_utime') ?? 0,
     systemSeconds: members.amount('ru_stime') ?? 0,

@@ -18,18 +18,24 @@ const LAST_ASCII = 0x7f;
 /** Fields before the category, the only one that can hold a colon (`-l h_rt=24:00:00`); nothing is escaped. */
 const BEFORE_CATEGORY = 39;
 const FEWEST_FIELDS = 43;
-/** There is room for this many; a category with more colons makes more. */
+/** There is room for this many fields at first; a category with more colons makes more of them. */
 const USUAL_FIELDS = 128;
 
-/** By its number of fields: 43 6.0, 45 6.2 and 8.1.9, 46 and more Univa (55: 54 and the bound cores). */
+/**
+ * The layout of a line, by its number of fields: 43 is 6.0, 45 is 6.2 and 8.1.9, 46 and more are Univa's (55: 54 and
+ * the bound cores).
+ */
 type Layout = 43 | 45 | 46 | 52 | 53 | 54 | 55 | 74;
 
-/** By the magnitude of the times: seconds, or Univa's milliseconds. The first layout whose last fields fit is taken. */
+/**
+ * Layouts in the order in which they are tried, where times are seconds, and where they are Univa's milliseconds. The
+ * first layout whose last fields fit is taken.
+ */
 const CLASSIC: readonly Layout[] = [45, 46, 52, 53, 54, 55, 74, 43];
 const UNIVA: readonly Layout[] = [52, 53, 54, 55, 74, 45, 46, 43];
 /** Above this a time is no number of seconds. */
 const MOST_SECONDS = 1e11;
-/** Layouts with Univa's own fields from the 46th on. */
+/** The first layout with Univa's own fields from the 46th on. */
 const FIRST_WITH_DELETED_BY = 52;
 
 const integer = /^-?\d{1,20}$/;
@@ -96,11 +102,11 @@ function text(bytes: Buffer, from: number, to: number): string {
   return bytes.toString('latin1', from, to);
 }
 
-/** The fields of one line after the other. It keeps the short strings that it has made: they repeat a thousand times. */
+/** The fields of one line after another. Short strings are kept once they are made: they repeat a thousand times. */
 class LineFields {
   count = 0;
   private readonly strings = byteStrings(8192, 96, text);
-  /** Where each field begins; one more where the line ends, plus one. */
+  /** Where each field begins; then the end of the line, plus one. */
   private starts = new Int32Array(USUAL_FIELDS + 1);
   private bytes: Buffer = Buffer.alloc(0);
 
@@ -129,7 +135,7 @@ class LineFields {
     return count < FEWEST_FIELDS ? malformed(`${count} fields, a record has at least ${FEWEST_FIELDS}`) : null;
   }
 
-  /** As the file has it. */
+  /** The field's bytes as Latin-1. */
   latin1(index: number): string {
     return this.bytes.toString('latin1', this.start(index), this.end(index));
   }
@@ -144,7 +150,7 @@ class LineFields {
     return length <= 21 && integer.test(this.latin1(index));
   }
 
-  /** Of one field, or of those up to another, with the colons between them. */
+  /** The text of one field, or of the fields up to another, with the colons between them. */
   word(index: number, last = index): string {
     const from = this.start(index);
     const to = this.end(last);
@@ -177,7 +183,7 @@ class LineFields {
   }
 }
 
-/** Where the fields after the category begin. */
+/** The index of the first field after the category. */
 const tailOf = ({ count }: LineFields, layout: Layout): number => count - (layout - BEFORE_CATEGORY - 1);
 
 function fits(fields: LineFields, layout: Layout): boolean {
@@ -212,7 +218,10 @@ function readNumbers(fields: LineFields, numbers: Float64Array): AccountingLineP
   return null;
 }
 
-/** Of a line that begins as a job's, and has no last fields that are known: it may end in the category, its owner's text. */
+/**
+ * The problem of a line that begins as a job's, and has no known last fields: it may be cut in the category, which is
+ * its owner's text. null: it does not begin so.
+ */
 function splitLine(fields: LineFields, numbers: Float64Array): AccountingLineProblem | null {
   if (fields.count <= BEFORE_CATEGORY || readNumbers(fields, numbers) !== null) return null;
   const request = `the request of job ${numbers[5] ?? 0} of ${fields.word(3)}`;

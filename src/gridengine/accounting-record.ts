@@ -44,8 +44,8 @@ export interface AccountingRecord {
 
 export interface AccountingLineProblem {
   /**
-   * `no-record`: a comment or an empty line, as qacct skips them. `split`: it begins as a job's and may end in
-   * what that requested, where a user may have put a line feed: the next lines may be forged.
+   * `no-record`: a comment or an empty line, as qacct skips them. `split`: it begins as a job's and may end in its
+   * request, where a user may have put a line feed: the next lines may be forged.
    */
   readonly kind: 'no-record' | 'malformed' | 'split';
   readonly detail: string;

@@ -1,7 +1,10 @@
 import { detectDialect, type DetectedDialect } from './dialect';
 import type { Qconf } from './qconf';
 
-/** Which Grid Engine this is, by its own qconf, which need not ask qmaster for it; null: there is none that starts. */
+/**
+ * Which Grid Engine this is, by the help of its own qconf, which does not need qmaster; null: there is no qconf that
+ * starts.
+ */
 export async function askDialect(qconf: Qconf | null): Promise<DetectedDialect | null> {
   try {
     const help = await qconf?.(['-help']);

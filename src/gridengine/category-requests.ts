@@ -7,7 +7,7 @@ export interface CategoryRequest {
   readonly text: string;
 }
 
-/** Longer ones are no options that Grid Engine wrote. */
+/** At most this many are read: Grid Engine writes no longer categories. */
 const MOST_REQUESTS = 256;
 
 let latest: { readonly category: string; readonly requests: readonly CategoryRequest[] } = {
@@ -16,10 +16,11 @@ let latest: { readonly category: string; readonly requests: readonly CategoryReq
 };
 
 /**
- * The resources in a job's category, `-U users -l h_rt=3600,h_vmem=4G -pe smp 2`: of each `-l` its `name=value` parts,
- * the first where a name comes twice. What follows `-soft` is a wish and left out, and what follows `-scope master` or
- * `-scope slave` (Open Cluster Scheduler) is asked for some slots only, which of them no category tells. A value may hold
- * no comma and no blank, as Grid Engine itself prints none. The latest are remembered: tasks of one array have the same.
+ * The resources in a job's category, `-U users -l h_rt=3600,h_vmem=4G -pe smp 2`: the `name=value` parts of each `-l`,
+ * the first where a name comes twice. Requests after `-soft` are wishes and left out, and so are those after `-scope
+ * master` or `-scope slave` (Open Cluster Scheduler), which are for some slots only; no category tells for which. A
+ * value may hold no comma and no blank, as Grid Engine itself prints none. The latest requests are kept: tasks of one
+ * array have the same.
  */
 export function categoryRequests(category: string): readonly CategoryRequest[] {
   if (category !== latest.category) latest = { category, requests: readCategory(category) };

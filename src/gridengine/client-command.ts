@@ -12,7 +12,7 @@ export interface ClientAnswer {
   readonly end: AnswerEnd;
   /** Why the answer is of no use, in one line with cause and fix; null: it is of use. */
   readonly problem: string | null;
-  /** qmaster can't be had (it is down, it denies us, the time is up): another query would fare no better now. */
+  /** qmaster can't be reached (it is down, it denies us, the time is up): another query would now fail, too. */
   readonly unreachable: boolean;
   readonly tookMs: number;
 }
@@ -32,7 +32,7 @@ interface ClientOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cell: CellLocation | null;
   readonly timeoutMs: number;
-  /** More output than this is no answer. */
+  /** More output than this is not taken for an answer. */
   readonly mostBytes?: number;
 }
 
@@ -151,7 +151,9 @@ class RunningClient {
   }
 }
 
-/** Starts a client in a process group of its own; the system's word for why it could not be ("ENOENT"). */
+/**
+ * Starts a client in a process group of its own; `code`: the system's error code where it can't be started ("ENOENT").
+ */
 async function startClient(
   file: string,
   args: readonly string[],

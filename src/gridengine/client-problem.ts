@@ -57,7 +57,7 @@ function explained(client: ClientName, said: string): string {
   return `${cause} (${client}: ${line}); ${fix}`;
 }
 
-/** Of a client that was ended after so many seconds. */
+/** The problem of a client that was ended after so many seconds. */
 export function silence(client: ClientName, seconds: number): string {
   return `${client} did not answer within ${seconds} s and was ended; look whether qmaster is overloaded or its host is down`;
 }
@@ -80,7 +80,7 @@ export function clientProblem(client: ClientName, ending: ClientEnding): string 
     case 'complete':
       return null;
     case 'refused':
-      // It knows none of these jobs: all of them have ended, which is an answer.
+      // Grid Engine knows none of these jobs: all of them have ended, which is an answer.
       if (end.unknownJobs.length > 0) return null;
       return said === '' ? `${client} was refused without a reason` : explained(client, said);
     case 'truncated':
@@ -97,14 +97,14 @@ export function clientProblem(client: ClientName, ending: ClientEnding): string 
   }
 }
 
-/** Whether qmaster can't be had at all, where there is a problem: what it says of one query it would say of the next. */
+/** Whether a problem means that qmaster can't be reached at all: it would answer the next query as it did this one. */
 export function isUnreachable({ end, stderr, stopped }: ClientEnding): boolean {
   if (stopped !== null) return stopped === 'time';
   if (end.state === 'empty' || end.state === 'refused') return true;
   return end.state === 'foreign' && KNOWN.some(([pattern]) => pattern.test(`${end.said ?? ''} ${stderr}`));
 }
 
-/** Why a client could not be started, with its fix; `code` is the system's word (`ENOENT`). */
+/** Why a client could not be started, with its fix; `code` is the system's error code (`ENOENT`). */
 export function startProblem(client: ClientName, file: string | null, code: string | undefined): string {
   if (file === null || code === 'ENOENT')
     return `${client} is not found; put Grid Engine's commands into PATH or set SGE_ROOT`;

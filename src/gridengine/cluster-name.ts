@@ -13,7 +13,7 @@ export function readClusterName(sgeRoot: string, cell: string): string {
   }
 }
 
-/** Whether it is a plain name, which the installer demands. */
+/** Whether a cluster's name is plain, as the installer demands. */
 export function isClusterName(name: string): boolean {
   return /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/.test(name);
 }

@@ -1,10 +1,10 @@
-/** What it can be called in the configuration, and in what is sent. */
+/** The names of dialects, as in the configuration and in what is sent. */
 export const DIALECTS = ['sge6.2', 'ogs', 'sge8.1.9', 'daimh', 'univa', 'ocs', 'unknown'] as const;
 
 /**
- * The kinds of Grid Engine that differ in what we read or rely on. `sge6.2` is 6.0 to 6.2u5, `sge8.1.9` is Son of Grid Engine, `daimh` the fork
- * of it that is maintained today, `univa` also Altair Grid Engine, `ocs` Open Cluster Scheduler and Gridware Cluster
- * Scheduler.
+ * The kinds of Grid Engine that differ in what we read or rely on. `sge6.2` is 6.0 to 6.2u5, `sge8.1.9` is Son of Grid
+ * Engine, `daimh` the fork of it that is maintained today, `univa` also Altair Grid Engine, `ocs` Open Cluster
+ * Scheduler and Gridware Cluster Scheduler.
  */
 export type Dialect = (typeof DIALECTS)[number];
 
@@ -76,11 +76,11 @@ export interface MemoryMeaning {
 /** What sets a dialect apart. */
 interface DialectFacts {
   readonly memory: MemoryMeaning;
-  /** Where systemd counts the memory of jobs; absent: it is the same there. */
+  /** The memory figures where systemd counts the memory of jobs; absent: as in `memory`. */
   readonly memoryBySystemd?: MemoryMeaning;
   /**
-   * What an accounting line says of a job that execd killed for a limit, where it says so of every one; without it, no
-   * limit of Grid Engine's did it. null: not known.
+   * What the accounting line of every job says that execd killed for a limit; where it does not say so, no limit of
+   * Grid Engine's ended the job. null: not known.
    */
   readonly limitSaying: string | null;
   /**
@@ -89,14 +89,14 @@ interface DialectFacts {
    */
   readonly enforcesRss: boolean | null;
   /**
-   * Whether a process of a `qrsh -inherit` task may have the address space of one slot alone, where others let it have
-   * that of all slots on its host.
+   * Whether a process of a slave task (`qrsh -inherit`) may have only the address space of one slot; other dialects let
+   * it have that of all slots on its host.
    */
   readonly limitsTasksToASlot: boolean;
-  /** Whether an accounting line names who deleted the job (`deleted_by`), a limit's execd too. */
+  /** Whether an accounting line names who deleted the job (`deleted_by`), also execd where it enforced a limit. */
   readonly namesWhoDeletes: boolean;
   /**
-   * Whether the shepherd keeps LD_* and the like, which the job's owner chooses, from a hook of root
+   * Whether the shepherd keeps LD_* and the like, which the job's owner chooses, out of the environment of root's hooks
    * (libs/uti2/sge_execvlp.c, in Son of Grid Engine from 8.1 on and in its fork). Open Cluster Scheduler and Univa only
    * refuse LD_PRELOAD and LD_LIBRARY_PATH at submission: LD_AUDIT passes. What is not known counts as no.
    */
@@ -113,7 +113,7 @@ const SGE_62: DialectFacts = {
   sanitisesRootHooks: false,
 };
 
-/** It sums resident and swapped pages (daemons/common/procfs.c), or PSS and swap with `USE_SMAPS`. */
+/** 8.1.9 sums resident and swapped pages (daemons/common/procfs.c), or PSS and swap with `USE_SMAPS`. */
 const SGE_819: DialectFacts = {
   ...SGE_62,
   memory: { maxrss: 'largest_process', maxvmem: 'rss_swap_sum', execdLimit: 'rss_swap_sum' },
@@ -151,7 +151,7 @@ export const DIALECT_FACTS: Readonly<Record<Dialect, DialectFacts>> = {
   },
 };
 
-/** What `maxvmem` means and what h_vmem acts on. `systemd`: it counts the memory of jobs. */
+/** What `maxvmem` means and what h_vmem acts on. `systemd`: systemd counts the memory of jobs. */
 export function memoryMeaning(dialect: Dialect, systemd = false): MemoryMeaning {
   const { memory, memoryBySystemd } = DIALECT_FACTS[dialect];
   return systemd ? (memoryBySystemd ?? memory) : memory;

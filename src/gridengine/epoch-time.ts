@@ -10,6 +10,6 @@ export function epochToMs(text: string): number | null {
   if (value === 0) return null;
   if (value < 1e11) return Math.round(value * 1000);
   if (value < 1e14) return Math.round(value);
-  // Cut off, as the same time in seconds is: rounded up it would be in the next one.
+  // Cut off, as times in seconds are: rounded up, the time could be in the next second.
   return Math.floor(value / 1000);
 }

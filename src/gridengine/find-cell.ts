@@ -8,7 +8,7 @@ import { gridEngineOwners, ownerByPlace } from './owners';
 export interface CellLocation {
   readonly root: string;
   readonly cell: string;
-  /** Accounts that may own what is run and believed there; absent: anybody's, since we are not root. */
+  /** Accounts that may own what is run and trusted there; absent: any account, since we are not root. */
   readonly owners?: ReadonlySet<number>;
 }
 
@@ -78,7 +78,9 @@ function environmentOfDaemon(adminUser: string, procRoot: string): NodeJS.Proces
   return {};
 }
 
-/** The cell with those who may own it. Throws UntrustedError where somebody else could have made it what it is. */
+/**
+ * The cell with the accounts that may own it. Throws UntrustedError where anybody else could have written its files.
+ */
 function forRoot({ root, cell }: CellLocation, bootstrap: string, named: ReadonlySet<number>): CellLocation {
   const byPlace = ownerByPlace(root, adminUserIn(readIfThere(bootstrap)));
   const owners = byPlace === null ? named : new Set([...named, byPlace]);
@@ -93,8 +95,8 @@ function forRoot({ root, cell }: CellLocation, bootstrap: string, named: Readonl
 }
 
 /**
- * The cell that this machine belongs to: by the environment, the settings, Debian's defaults, a running daemon, or the usual places.
- * As root: throws UntrustedError where somebody else than root and Grid Engine's admin user could change it.
+ * The cell that this machine belongs to: by the environment, the settings, Debian's defaults, a running daemon, or the
+ * usual places. As root: throws UntrustedError where anybody but root and Grid Engine's admin user could change it.
  */
 export function findCell(
   env: NodeJS.ProcessEnv,

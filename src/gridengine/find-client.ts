@@ -24,7 +24,7 @@ const ARCHITECTURES: Readonly<Record<string, readonly string[]>> = {
   s390x: ['s390x'],
 };
 
-/** One SGE_ROOT may serve several kinds of machine: this one's first. */
+/** Whether programs for an architecture run on this machine: one SGE_ROOT may serve several kinds. */
 function forThisMachine(architecture: string): boolean {
   const suffix = architecture.split('-').at(-1) ?? '';
   return architecture.includes('lx') && (ARCHITECTURES[process.arch] ?? [process.arch]).includes(suffix);
@@ -48,11 +48,14 @@ export const DEBIAN = {
   programs: '/usr/lib/gridengine',
 };
 
-/** A line of `defaults` that says nothing to a client in a known cell. Any other may export something, or read a file. */
+/**
+ * A line of `defaults` that does not matter to a client in a known cell. Any other may export something, or read a
+ * file.
+ */
 const ORDINARY = /^\s*(#|$|SGE_(START_\w+|ROOT|CELL|ARCH)=[^;&|]*$)/;
 
 /**
- * The program where `file` is Debian's script for it: that starts some forty processes to learn the machine's
+ * The program itself where `file` is Debian's script for it, which starts some forty processes to learn the machine's
  * architecture. The script also says where the cell is, and runs what the site has put into `defaults`.
  */
 export function withoutScript(file: string, name: ClientName, { script, defaults, programs }: typeof DEBIAN): string {
@@ -67,9 +70,9 @@ export function withoutScript(file: string, name: ClientName, { script, defaults
 }
 
 /**
- * Path of a client: in PATH, or else `SGE_ROOT/bin/ARCHITECTURE` of a cell that is in nobody's PATH; null: nowhere. Root
- * gets only one that none but root and Grid Engine's admin user can change; throws UntrustedError where there are others
- * alone.
+ * Path of a client: in PATH, or else `SGE_ROOT/bin/ARCHITECTURE` of a cell that is in nobody's PATH; null: nowhere.
+ * Root gets only one that nobody but root and Grid Engine's admin user can change; throws UntrustedError where there
+ * are only others.
  */
 export function findClient(name: ClientName, env: NodeJS.ProcessEnv, cell: CellLocation | null): string | null {
   const found =
@@ -95,7 +98,7 @@ export function findClient(name: ClientName, env: NodeJS.ProcessEnv, cell: CellL
 /** Variables that say where Grid Engine is. */
 const PLACES = ['SGE_ROOT', 'SGE_CELL', 'SGE_BINARY_PATH'];
 
-/** The environment that makes a client talk to this cell; root's names no other. */
+/** The environment that makes a client talk to this cell; without a cell, root's environment names none. */
 export function clientEnvironment(env: NodeJS.ProcessEnv, cell: CellLocation | null): NodeJS.ProcessEnv {
   if (cell !== null) return { ...env, SGE_ROOT: cell.root, SGE_CELL: cell.cell };
   if (process.geteuid?.() !== 0) return env;

@@ -1,4 +1,4 @@
-/** Bytes of something that goes on in the next piece of a stream; what is beyond the limit is counted, not kept. */
+/** Bytes of a text or tag that goes on in the next piece of a stream; bytes beyond the limit are counted, not kept. */
 interface HeldBytes {
   add(bytes: Uint8Array, from: number, to: number): void;
   clear(): void;
@@ -8,7 +8,7 @@ interface HeldBytes {
   total(): number;
   /** How many are kept: at most the limit. */
   kept(): number;
-  /** The kept ones begin it; valid until the next `add`. */
+  /** A buffer that begins with the kept bytes; valid until the next `add`. */
   bytes(): Buffer;
 }
 
@@ -37,7 +37,7 @@ export function heldBytes(limit: number): HeldBytes {
 }
 
 function larger(buffer: Buffer, used: number, needed: number, limit: number): Buffer {
-  // Not from the pool: one byte of it that is kept keeps all of it.
+  // Not from the pool: one kept byte of it would keep the whole pool.
   const grown = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(256, needed, buffer.length * 2)));
   grown.set(buffer.subarray(0, used));
   return grown;

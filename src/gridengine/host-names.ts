@@ -2,8 +2,8 @@
 export type HostNames = (name: string) => string;
 
 /**
- * Names that Grid Engine, its tasks' ids and our own records give to the same host are one: equal but for case, or with
- * the same first label where only one known host has it. A name that nobody knows is known from then on.
+ * Takes for one the names that Grid Engine, its tasks' ids and our own records give to a host: they are equal but for
+ * case, or have the same first label where only one known host has it. An unknown name is known from then on.
  */
 export function hostNames(known: Iterable<string>): HostNames {
   const exact = new Map<string, string>();
@@ -24,7 +24,7 @@ export function hostNames(known: Iterable<string>): HostNames {
   };
 }
 
-/** `node01` of `Node01.cluster.example`. The first part of an address names nothing. */
+/** `node01` of `Node01.cluster.example`. An address stays whole: its first part names nothing. */
 export function hostLabel(name: string): string {
   const folded = name.toLowerCase();
   return /^[\d.]+$|:/.test(folded) ? folded : (folded.split('.')[0] ?? folded);

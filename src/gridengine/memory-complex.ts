@@ -10,8 +10,8 @@ export const ENFORCERS = ['rlimit_as', 'rlimit_data', 'execd', 'cgroup'] as cons
 export type Enforcer = (typeof ENFORCERS)[number];
 
 /**
- * What jobs ask for memory by, in the order in which the first that a job requests counts: limits that end it before
- * what is only reserved.
+ * The complexes that jobs request memory by. The first in this order that a job requests counts: limits that end a job
+ * come before what is only reserved.
  */
 export const REQUEST_ORDER: readonly string[] = [
   H_VMEM,
@@ -25,13 +25,13 @@ export const REQUEST_ORDER: readonly string[] = [
   'mem_limit',
 ];
 
-/** Recorded wherever they are in force; a site's own come from its settings. */
+/** Complexes that are recorded wherever they are in force; a site's own come from its settings. */
 export const MEMORY_COMPLEXES: readonly string[] = [...REQUEST_ORDER, 's_rss', 's_data'];
 
 /**
- * By complex; what is not here is only reserved. RLIMIT_RSS has no effect on Linux; only Open Cluster Scheduler's execd
- * compares h_rss. s_vmem is the soft RLIMIT_AS, which the kernel enforces as the hard one, and a sum at which execd
- * sends SIGXCPU. What the sum is, differs by dialect (`memoryMeaning`).
+ * Enforcers by complex; what is not here is only reserved. RLIMIT_RSS has no effect on Linux; only Open Cluster
+ * Scheduler's execd compares h_rss. s_vmem is the soft RLIMIT_AS, which the kernel enforces as the hard one, and a sum
+ * at which execd sends SIGXCPU. What the sum is, differs by dialect (`memoryMeaning`).
  */
 const ENFORCED: ReadonlyMap<string, readonly Enforcer[]> = new Map([
   [H_VMEM, ['rlimit_as', 'execd']],

@@ -8,11 +8,14 @@ import { showQconf } from './site';
 export interface ConfiguredComplex {
   readonly name: string;
   readonly consumable: 'YES' | 'JOB' | 'HOST' | 'NO';
-  /** What a job that does not request it gets, as written there. */
+  /** What a job gets that does not request the complex, as written there. */
   readonly preset: string;
 }
 
-/** The same, and whether the cluster, a host or a queue has a value for it: a consumable that none has limits nothing. */
+/**
+ * A complex, and whether the cluster, a host or a queue has a value for it: a consumable without any value limits
+ * nothing.
+ */
 export interface OfferedComplex extends ConfiguredComplex {
   readonly isOffered: boolean;
 }
@@ -34,7 +37,7 @@ export function memoryComplexes(text: string): readonly ConfiguredComplex[] {
   });
 }
 
-/** Those of which a job takes its request once: on its master's host (JOB), or on each of its hosts (HOST). */
+/** The complexes of which a job takes its request once: on its master's host (JOB), or on each of its hosts (HOST). */
 export function complexesOfKind(kind: 'JOB' | 'HOST', complexes: readonly ConfiguredComplex[]): readonly string[] {
   return complexes.filter(({ consumable }) => consumable === kind).map(({ name }) => name);
 }
@@ -51,7 +54,7 @@ function ownMemoryConsumables(complexes: readonly ConfiguredComplex[]): readonly
     .filter((name) => !MEMORY_COMPLEXES.includes(name));
 }
 
-/** The names in `complex_values` of what qconf prints of a host or a queue; of a queue those of single hosts, too. */
+/** The names in `complex_values` of what qconf prints for a host or a queue; for a queue also those of single hosts. */
 function namesOfComplexValues(text: string): readonly string[] {
   const parsed = parseQueueValue(configurationValue(readConfiguration(text), 'complex_values') ?? 'NONE');
   if (!parsed.ok) return [];
@@ -59,7 +62,10 @@ function namesOfComplexValues(text: string): readonly string[] {
   return values.flatMap((list) => [...list.matchAll(/([^\s,=]+)=/g)].map(([, name = '']) => name));
 }
 
-/** Each is a question to qmaster. Beyond these a complex is taken to be offered. */
+/**
+ * At most this many hosts and queues are asked about, each in a query to qmaster. A complex not found by then is taken
+ * to be offered.
+ */
 const MOST_ASKED = 500;
 
 /**
@@ -97,7 +103,7 @@ export function reservedConsumables(complexes: readonly OfferedComplex[]): reado
   return [...ownMemoryConsumables(complexes), ...usual].filter((name) => offered.has(name));
 }
 
-/** Consumables that are memory by their names, and that nothing has a value for. */
+/** Consumables that are memory by their names, and for which nothing has a value. */
 export function withoutValue(complexes: readonly OfferedComplex[]): readonly string[] {
   const own = ownMemoryConsumables(complexes);
   return complexes
@@ -105,7 +111,10 @@ export function withoutValue(complexes: readonly OfferedComplex[]): readonly str
     .map(({ name }) => name);
 }
 
-/** What jobs of the site request memory by, the first requested first: what is enforced, what is reserved, the rest. */
+/**
+ * The complexes that jobs of the site request memory by, in the order in which they count: those that are enforced,
+ * those that are reserved, the rest.
+ */
 export function requestOrderOf(complexes: readonly OfferedComplex[]): readonly string[] {
   return [...new Set([...REQUEST_ORDER.filter(isEnforced), ...reservedConsumables(complexes), ...REQUEST_ORDER])];
 }

@@ -42,7 +42,7 @@ function limitOf(config: SpoolConfig, complex: string): ResourceLimit | null {
   return config.limits.get(complex) ?? null;
 }
 
-/** No size that is typed on purpose: more would be no safe integer. */
+/** Larger sizes are taken for this one: nobody types them on purpose, and they would be no safe integers. */
 const MOST_BYTES = Number.MAX_SAFE_INTEGER;
 
 /** What a request of `bytes` per slot allows on `slots` slots. */
@@ -50,7 +50,7 @@ export function bytesForSlots(bytes: number, slots: number): number {
   return Math.min(bytes * slots, MOST_BYTES);
 }
 
-/** The same of a complex's request: h_vmem=0 is no request for nothing, and sets a limit, too. */
+/** What a request of a complex allows on `slots` slots: h_vmem=0 does not mean "nothing", and sets a limit, too. */
 export function limitForSlots(complex: string, bytes: number, slots: number): number {
   return bytesForSlots(complex === H_VMEM ? Math.max(bytes, LEAST_ADDRESS_SPACE) : bytes, slots);
 }

@@ -14,7 +14,7 @@ export interface HookLine {
   readonly privileged: boolean;
   /** The site's own hook, verbatim with its user and pseudo variables; null or NONE: none. */
   readonly original: string | null;
-  /** A static one where the shepherd does not drop LD_ variables. */
+  /** The path of `env`: of a static one where the shepherd does not drop LD_ variables. */
   readonly env?: string;
 }
 
@@ -49,7 +49,7 @@ export function composeHookCommand(plan: HookLine): Result<string> {
     : failure(`up to ${bytes} bytes, and Grid Engine allows ${bufferBytes - 1}`);
 }
 
-/** What a value of ours says. */
+/** The parts of our own value of `prolog` or `epilog`. */
 export interface OurHook {
   readonly stage: HookStage;
   readonly directory: string;

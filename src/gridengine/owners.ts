@@ -37,7 +37,7 @@ export function uidOf(user: string): number | null {
   return uid;
 }
 
-/** Below this uid accounts are the system's, and nobody's own (login.defs(5)). */
+/** Accounts with a uid below this are the system's, and no person's (login.defs(5)). */
 function firstUserUid(): number {
   try {
     const found = /^\s*UID_MIN\s+(\d+)/m.exec(readFileSync('/etc/login.defs', 'utf8'))?.[1];
@@ -48,10 +48,10 @@ function firstUserUid(): number {
 }
 
 /**
- * Accounts whose files of Grid Engine root believes: root, and the admin user as root itself has named it: by `admin_user`
- * in qmemacct.toml (`configured`), or, where that is empty, by an execd or qmaster of root's that works as the owner of its
- * spool directory. A shepherd proves nothing: before a hook of root's it works as the job's owner in the owner's directory,
- * for as long as that owner likes (an output file that is a FIFO).
+ * Accounts whose files of Grid Engine root trusts: root, and the admin user where root itself has named it: by
+ * `admin_user` in qmemacct.toml (`configured`), or, where that is empty, by an execd or qmaster that root started and
+ * that works as the owner of its spool directory. A shepherd proves nothing: before a hook of root's it works as the
+ * job's owner in the owner's directory, for as long as that owner likes (an output file that is a FIFO).
  */
 export function gridEngineOwners(configured: string, procRoot = '/proc'): ReadonlySet<number> {
   if (configured !== '') {
@@ -65,9 +65,9 @@ export function gridEngineOwners(configured: string, procRoot = '/proc'): Readon
 }
 
 /**
- * Owner of an SGE_ROOT whom its place vouches for, where no daemon of this host does: a system account that `bootstrap`
- * names as its admin user, in a directory that root alone can have made there. Its bootstrap alone proves nothing, for a
- * user could have written both. null: nobody.
+ * The owner of an SGE_ROOT that is trusted for its place, where no daemon of this host names its admin user: a system
+ * account that `bootstrap` names as the admin user, in a directory that only root can have made there. The bootstrap
+ * file alone proves nothing, for a user could have written it, too. null: nobody.
  */
 export function ownerByPlace(root: string, adminUser: string | null): number | null {
   if (adminUser === null) return null;

@@ -1,4 +1,6 @@
-/** So many hosts of a job are kept: no parallel environment comes near it, and a record stays below 200 KiB. */
+/**
+ * At most this many hosts of a job are kept: no parallel environment comes near it, and a record stays below 200 KiB.
+ */
 export const MOST_HOSTS = 4096;
 
 /** Slots that a job was granted on one host, of all its queues there. */
@@ -7,7 +9,7 @@ interface GrantedHost {
   readonly slots: number;
 }
 
-/** A host as Grid Engine names one: what is longer, or holds other signs, was not written by execd. */
+/** A host's name as Grid Engine writes it: a longer one, or one with other characters, was not written by execd. */
 const HOST = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/;
 const SLOTS = /^[1-9]\d{0,8}$/;
 

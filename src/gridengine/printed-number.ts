@@ -3,7 +3,7 @@
  * priority up to OCS 9.1); null for `-`, `NA`, `inf`, `nan`, blanks and anything else.
  */
 export function parsePrintedNumber(text: string): number | null {
-  // Ten a row: most are digits and a point, which a loop knows sooner than the expression does.
+  // A row has ten of them, mostly digits and a point, which a loop recognises sooner than the expression does.
   if (isPlain(text)) return Number(text);
   const trimmed = text.trim();
   const bare = trimmed.startsWith("'") && trimmed.endsWith("'") ? trimmed.slice(1, -1) : trimmed;

@@ -1,6 +1,6 @@
 /**
- * The process groups of commands that we have started and not seen the end of. A group of its own does not hear the
- * terminal's Ctrl-C, so a signal that ends us would leave a command behind that waits for qmaster.
+ * The process groups of commands that we have started and whose end we have not seen. A group of its own does not hear
+ * the terminal's Ctrl-C, so a signal that ends us would leave a command behind that waits for qmaster.
  */
 const groups = new Set<number>();
 let expected = 0;
@@ -20,7 +20,9 @@ function killAll(): void {
   for (const group of groups) killGroup(group);
 }
 
-/** Who handles the signal otherwise decides what it means; where nobody does, it ends us as if we had not listened. */
+/**
+ * If there is another handler, it decides what the signal means; if not, the signal ends us as if we had not listened.
+ */
 function onDeadly(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return;
   killAll();
@@ -29,8 +31,8 @@ function onDeadly(signal: NodeJS.Signals): void {
 }
 
 /**
- * To be called before a group is started: from then on a deadly signal waits until it is known by `keepGroup`. Between a
- * start and that moment it would end us alone.
+ * To be called before a group is started: from then on a deadly signal is handled only when `keepGroup` has made the
+ * group known. Otherwise a signal between the start and that moment would end only us.
  */
 export function expectGroup(): void {
   if (expected++ > 0) return;

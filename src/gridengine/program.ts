@@ -1,17 +1,17 @@
 import { basename, dirname, join } from 'node:path';
 
-/** Of longer scripts no digest is made. */
+/** No digest is made of longer scripts. */
 export const LONGEST_SCRIPT = 256 * 1024;
 
 /** What a job runs: its script's text, or the command (`-b y`) as it was submitted. */
 type Program = { readonly script: Buffer } | { readonly command: string };
 
-/** `run7.sh` and `run8.sh` run alike, as do `work/3f/a01b` and `work/c7/99de`. */
+/** Makes names that differ in their numbers alike: `run7.sh` and `run8.sh`, also `work/3f/a01b` and `work/c7/99de`. */
 const withoutNumbers = (text: string): string => text.replace(/[0-9a-f]+/g, (run) => (/[0-9]/.test(run) ? '#' : run));
 
 /**
- * 32 bits of FNV-1a: enough to keep one user's programs of one name apart, too few to hold what is in them. node:crypto
- * would cost each sampler 3.5 ms of CPU time and 2.4 MiB.
+ * 32 bits of FNV-1a: enough to keep one user's programs of one name apart, too few to reveal what is in them.
+ * node:crypto would cost each sampler 3.5 ms of CPU time and 2.4 MiB.
  */
 function digest(bytes: Buffer): string {
   let hash = 0x811c9dc5;
@@ -29,9 +29,9 @@ function digestOfScript(script: Buffer): string {
 }
 
 /**
- * A digest of what is run, a point, and one of where: "8c736521.811c9dc5"; equal where these differ in numbers
- * (hexadecimal ones, too) or a script's comments only. null: of a script that is too long. `directory` null: not known.
- * hooks/advise.jsv makes the same.
+ * A digest of the program, a point, and a digest of its directory: "8c736521.811c9dc5"; equal where these differ only
+ * in numbers (hexadecimal ones, too) or in a script's comments. null: the script is too long. `directory` null: not
+ * known. hooks/advise.jsv makes the same digests.
  */
 export function programDigest(program: Program, directory: string | null): string | null {
   if ('script' in program && program.script.length > LONGEST_SCRIPT) return null;
@@ -41,7 +41,7 @@ export function programDigest(program: Program, directory: string | null): strin
 
 /**
  * Where execd keeps its copy of a job's script: beside active_jobs/JOB.TASK, whatever `config` says, which a user may
- * have forged. It may be another's file, or none.
+ * have forged. The file there may be another job's, or missing.
  */
 export function scriptCopy(spool: string): string {
   const [job = ''] = basename(spool).split('.');

@@ -15,7 +15,7 @@ export type Qconf = (args: readonly string[]) => Promise<QconfAnswer>;
 
 const MOST_BYTES = 64 * MIB;
 
-/** What qmemacct.toml says of the cell and of asking it. */
+/** The settings in qmemacct.toml for the cell and for its commands. */
 export interface QconfSettings extends CellSettings {
   /** Seconds until a command that has not answered is ended. */
   readonly command_timeout: number;
@@ -32,7 +32,7 @@ export function findQconf(
   return (args) =>
     new Promise((resolve, reject) => {
       const options = {
-        // Without SGE_SINGLE_LINE long values are broken at commas and blanks, and which of them is lost.
+        // Without SGE_SINGLE_LINE long values are broken at commas and blanks, and at which of the two is lost.
         env: { ...clientEnvironment(env, cell), SGE_SINGLE_LINE: '1' },
         timeout: seconds * 1000,
         maxBuffer: MOST_BYTES,

@@ -1,19 +1,19 @@
 import { basename } from 'node:path';
 
-/** What a submission says of itself, as far as it says what kind of job it is. */
+/** The parts of a submission that tell what kind of job it is. */
 export interface Submission {
   readonly jobName: string;
   readonly pe: string | null;
   /** Of the whole job; null: a range of numbers. */
   readonly slots: number | null;
   readonly project: string | null;
-  /** null: none, or not one alone. */
+  /** null: none, or more than one. */
   readonly queue: string | null;
   /** Its `-l` requests and `-soft`, `-hard`, `-scope`, as a job's category has them. */
   readonly requests: string;
   /** The script or command, as it was written; null: none was named. */
   readonly command: string | null;
-  /** null: a command, or none. */
+  /** The script's bytes; null: a command, or none. */
   readonly script: Buffer | null;
   /** As it was written: "." with `-cwd`; null: the home directory. */
   readonly directory: string | null;
@@ -27,7 +27,7 @@ const ARGUMENTS: Readonly<Record<string, number>> = {
 /** `-binding env linear:1` */
 const BINDING_WORDS: ReadonlySet<string> = new Set(['env', 'pe', 'set']);
 
-/** In place of a script: it comes from standard input. */
+/** Words in place of a script that comes from standard input. */
 const STDIN: ReadonlySet<string> = new Set(['-', '--']);
 
 interface Option {
@@ -37,7 +37,10 @@ interface Option {
 
 interface CommandLine {
   readonly options: readonly Option[];
-  /** The script (or command) and its arguments; of a script from standard input what stands for it, and its arguments. */
+  /**
+   * The script (or command) and its arguments; for a script from standard input the word in its place, and its
+   * arguments.
+   */
   readonly operands: readonly string[];
 }
 
@@ -56,7 +59,7 @@ function readOptions(words: readonly string[]): CommandLine {
 
 const QUOTED = /"([^"]*)"|'([^']*)'/g;
 
-/** The words of a line, in quotes or not, or in part. */
+/** The words of a line, which may be in quotes, wholly or in part. */
 const wordsOf = (line: string): readonly string[] =>
   (line.match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? []).map((word) => word.replace(QUOTED, '$1$2'));
 
@@ -76,8 +79,9 @@ const namesOf = (variables: string): string =>
     .join(',');
 
 /**
- * A submission's command line without what may be secret: the values of variables (`-v`), and the arguments of the script
- * or command, for which "..." stands. Of a line with other quotes than around words nothing is left but the command.
+ * A submission's command line without what may be secret: the values of variables (`-v`), and the arguments of the
+ * script or command, for which "..." stands. Of a line with quotes elsewhere than around words only the command is
+ * left.
  */
 export function withoutSecrets(line: string): string {
   const [command = '', ...words] = wordsOf(line);
@@ -96,7 +100,7 @@ function commandOf({ operands: [command] }: CommandLine): string | undefined {
   return command === undefined || STDIN.has(command) ? undefined : command;
 }
 
-/** The script or command of a submission's command line, as it was written; null: none, as of qlogin. */
+/** The script or command of a submission's command line, as it was written; null: none, as for qlogin. */
 export function submittedCommand(line: string): string | null {
   const command = commandOf(readOptions(wordsOf(line).slice(1)));
   return command === undefined || command === LEFT_OUT ? null : command;
@@ -116,7 +120,7 @@ function slotsOf(text: string | undefined): number | null {
   return text !== undefined && /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
 }
 
-/** Of `all.q` or `all.q@node01`; null: of patterns and lists. */
+/** The queue of `all.q` or `all.q@node01`; null: a pattern or a list. */
 function queueOf(text: string | undefined): string | null {
   return /^([^@,*?|&![\]]+)(?:@[^,]*)?$/.exec(text ?? '')?.[1] ?? null;
 }

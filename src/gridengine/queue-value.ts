@@ -37,7 +37,7 @@ export function parseQueueValue(text: string): Result<QueueValue> {
   return success({ value, overrides });
 }
 
-/** The text for qconf. Fails if a value holds `[` or a host's name is none. */
+/** The text for qconf. Fails if a value holds `[` or a host's name is not valid. */
 export function formatQueueValue({ value, overrides }: QueueValue): Result<string> {
   const values = [...(value === null ? [] : [value]), ...overrides.map((override) => override.value)];
   if (values.some((one) => /[[\n]/.test(one))) return failure('a queue value can not hold "[" or a newline');
@@ -50,8 +50,8 @@ export function formatQueueValue({ value, overrides }: QueueValue): Result<strin
 }
 
 /**
- * The values that a host may get, by queue_conf(5): its own override, else those of its groups, else the default. More
- * than one is a queue in state "configuration ambiguous" if they differ.
+ * The values that a host may get, by queue_conf(5): its own override, else those of its groups, else the default. With
+ * more than one, which differ, the queue is in state "configuration ambiguous".
  */
 export function queueValuesFor(queueValue: QueueValue, host: string, groups: readonly string[]): readonly string[] {
   const own = queueValue.overrides.filter((override) => override.host.toLowerCase() === host.toLowerCase());

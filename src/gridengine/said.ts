@@ -11,8 +11,8 @@ export function firstLine(text: string): string | null {
 }
 
 /**
- * Whether a line that stands where a document was expected is Grid Engine's own word (`error: commlib error: ...`,
- * `denied: host "x" is neither submit nor admin host`, the version above the usage text), and not some other program's.
+ * Whether a line in place of an expected document is a message of Grid Engine (`error: commlib error: ...`, `denied:
+ * host "x" is neither submit nor admin host`, the version above the usage text), and not some other program's.
  */
 export function soundsLikeGridEngine(line: string): boolean {
   return (

@@ -19,7 +19,7 @@ export interface Site {
   readonly groups: ReadonlyMap<string, readonly string[]>;
 }
 
-/** qconf that did not answer: what was asked, and what it said. */
+/** A query that qconf did not answer: its arguments, and what qconf said. */
 export class QconfError extends UserError {
   constructor(args: readonly string[], said: string) {
     super(`qconf ${args.join(' ')}: ${said.trim().split('\n')[0] ?? ''}`, {
@@ -30,7 +30,9 @@ export class QconfError extends UserError {
 
 const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
 
-/** What qconf prints. Rejects with QconfError for a failure, other than one that `nothing` matches: that is "". */
+/**
+ * What qconf prints. A failure rejects with QconfError, unless `nothing` matches its message: then the result is "".
+ */
 export async function showQconf(qconf: Qconf, args: readonly string[], nothing?: RegExp): Promise<string> {
   const { status, stdout, stderr } = await qconf(args).catch((error: unknown) => {
     throw new QconfError(args, reasonOf(error));
@@ -40,7 +42,7 @@ export async function showQconf(qconf: Qconf, args: readonly string[], nothing?:
   throw new QconfError(args, stderr || stdout || `status ${status}`);
 }
 
-/** Host names and `@groups` of a queue's host list, as its hosts. */
+/** The hosts of a queue's host list, with its `@groups` resolved. */
 function hostsOf(list: string, groups: Site['groups']): readonly string[] {
   const hosts = list
     .split(/[\s,]+/)
@@ -53,7 +55,7 @@ function valueOf(configuration: Configuration, key: string): string {
   return configuration.lines.find((line) => line.setting?.key === key)?.setting?.value ?? '';
 }
 
-/** Reads the whole of it from qmaster. Rejects with QconfError. */
+/** Reads all of it from qmaster. Rejects with QconfError. */
 export async function readSite(qconf: Qconf): Promise<Site> {
   const show = (...args: readonly string[]): Promise<string> => showQconf(qconf, args, /^no .* (list )?defined/im);
   const global = readConfiguration(await show('-sconf'));

@@ -34,12 +34,15 @@ const successors: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Behind these not even an unknown key is believed; elsewhere a version of Grid Engine that we have not seen may add
- * some.
+ * After these keys not even an unknown key is accepted; elsewhere a version of Grid Engine that we have not seen may
+ * add some.
  */
 const strictKey = /^(fs_)?std(in|out|err)_/;
 
-/** Keys that a genuine file may lack, so that a forged one is no duplicate: each has its place. */
+/**
+ * Keys that a genuine file may lack, so that a forged one would not be a duplicate: each must follow the key given
+ * here.
+ */
 const predecessors: ReadonlyMap<string, string> = new Map([
   ['pe_task_id', 'ja_task_id'],
   ['use_systemd', 'qsub_gid'],
@@ -53,14 +56,14 @@ const limitName =
   'host_slots|[hs]_(?:cpu|data|stack|vmem|core|rss|fsize|descriptors|maxproc|memorylocked|locks)(?:_is_consumable_job)?';
 
 /**
- * A limit as the shepherd takes it: the last one in the file, be it in an argument (libs/uti/config_file.c). On 8.1.9
+ * A limit. The shepherd takes the last one in the file, even one in an argument (libs/uti/config_file.c). On 8.1.9
  * `qsub job.sh $'x\nh_vmem=INFINITY'` lifts the limit.
  */
 const limitKey = new RegExp(`^(?:${limitName})$`);
 
 const limitAnywhere = new RegExp(`(?:${limitName})[ =]`);
 
-/** Bytes of the shepherd's line buffer: what follows in a longer line it reads as another line, seen on 8.1.9 too. */
+/** Bytes of the shepherd's line buffer: it reads the rest of a longer line as another line, seen on 8.1.9, too. */
 const shepherdLineLength = 99_999;
 
 export function readSpoolConfigLines(text: string): SpoolConfigLines {
@@ -73,7 +76,7 @@ export function readSpoolConfigLines(text: string): SpoolConfigLines {
   for (const line of keyValueLines(text)) {
     if (inArguments && line.key !== 'queue_tmpdir') {
       if (forgesLimit(line)) ambiguous.add('an argument of the job sets a limit in config');
-      // Forged ones would have what follows them, the genuine ones too, taken for arguments.
+      // With a forged njob_args, what follows it, also the genuine one, would be taken for arguments.
       if (line.key === 'njob_args') ambiguous.add('the arguments begin twice');
       continue;
     }

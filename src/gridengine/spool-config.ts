@@ -6,7 +6,8 @@ import { failure, success, type Result } from '../base/result';
 
 export interface ResourceLimit {
   /**
-   * As the user, the complex's default or the queue has it: `4G`, `INFINITY`, `UNDEFINED`; per slot, not multiplied.
+   * The value as given by the user, the complex's default or the queue: `4G`, `INFINITY`, `UNDEFINED`; per slot, not
+   * multiplied.
    */
   readonly text: string;
   /** Consumables of kind JOB are not multiplied by slots. */
@@ -46,13 +47,13 @@ export interface SpoolConfig {
   /** Slots of the whole job. */
   readonly peSlots: number;
   /**
-   * Slots on this host. null: absent or 0, for which the shepherd takes 1 (setrlimits.c): so in tasks of Open Cluster
-   * Scheduler, which counts them only where it writes a hostfile.
+   * Slots on this host. null: absent or 0, for which the shepherd takes 1 (setrlimits.c), as in tasks of Open Cluster
+   * Scheduler, which counts slots only where it writes a hostfile.
    */
   readonly hostSlots: number | null;
   /** The additional group of the job's processes; null where the dialect has none. */
   readonly addGrpId: number | null;
-  /** On memory, by the complex's name. */
+  /** Memory limits, by the complex's name. */
   readonly limits: ReadonlyMap<string, ResourceLimit>;
   /** The request of the complex `mem_limit` that some versions turn into a limit of the job's systemd unit. */
   readonly memLimit: string | null;
@@ -69,7 +70,7 @@ export interface SystemdUnit {
 /** Far above what execd writes (a few KiB and the job's arguments). */
 const maxLength = MIB;
 
-/** The complexes whose limits on memory execd writes there. */
+/** The complexes whose memory limits execd writes there. */
 const MEMORY_LIMITS = ['vmem', 'rss', 'data', 'stack'].flatMap((resource) => [`h_${resource}`, `s_${resource}`]);
 
 /** What stands in place of a script's name for jobs of qlogin, qrsh and qsh. */
@@ -118,7 +119,7 @@ export function parseSpoolConfig(text: string): Result<SpoolConfig> {
   });
 }
 
-/** What the directory's name says against what the file says: one sentence for each difference, none if they agree. */
+/** How the directory's name differs from the file: one sentence for each difference, none if they agree. */
 export function identityMismatches(
   config: SpoolConfig,
   directory: { readonly jobId: number; readonly task: number; readonly peTaskId?: string | null },

@@ -54,7 +54,7 @@ export const qhostHost = object({
   memoryUsed: aNumber,
   swapTotal: aNumber,
   swapUsed: aNumber,
-  /** `num_proc` and `mem_total` to the letter: QmemTools' readers get these. */
+  /** `num_proc` and `mem_total` exactly as printed, for programs that read them like QmemTools. */
   processorsText: string,
   memoryTotalText: string,
   resources: list(qhostResource, Infinity),

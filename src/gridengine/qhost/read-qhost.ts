@@ -34,8 +34,8 @@ interface HostDraft {
 
 /**
  * `qhost -xml`: `host[name] > hostvalue[name]`, `resourcevalue[name, dominance]`, `queue[name] > queuevalue[name]`,
- * `job[name] > jobvalue[name]`. With `-q` the jobs follow the queue that they run in, beside it: a job belongs to the
- * queue before it, where the job itself names none.
+ * `job[name] > jobvalue[name]`. With `-q` the elements of jobs follow that of their queue, and are not within it: a job
+ * that names no queue itself belongs to the queue before it.
  */
 function qhostXml(onHost: (host: QhostHost) => void): XmlHandler {
   let draft: HostDraft | null = null;

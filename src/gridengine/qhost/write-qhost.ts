@@ -1,7 +1,7 @@
 import type { XmlElement } from '../xml/write-xml';
 import type { QhostHost, QhostJob, QhostQueue } from './qhost-report';
 
-/** 8.1.9's, whose schema this is. */
+/** The schema of 8.1.9, which this output follows. */
 const SCHEMA = 'http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qhost/qhost.xsd';
 
 const UNITS = ['', 'K', 'M', 'G', 'T', 'P', 'E'] as const;
@@ -17,7 +17,7 @@ const count = (value: number | null): string => (value === null ? '-' : String(v
 
 type Value = readonly [name: string, text: string | null];
 
-/** Elements with a value each; none where it is not known. */
+/** An element for each value; none where it is unknown. */
 function values(tag: string, attributes: Readonly<Record<string, string>>, given: readonly Value[]): XmlElement[] {
   return given.flatMap(([name, text]) =>
     text === null ? [] : [{ tag, attributes: { ...attributes, name }, content: text }],
@@ -31,7 +31,7 @@ const NOTHING = ['arch_string', 'num_proc', 'm_socket', 'm_core', 'm_thread', 'l
   'swap_used',
 ]);
 
-/** qhost lists it first; nothing is known of it. */
+/** The pseudo host that qhost lists first, without any values. */
 const GLOBAL: XmlElement = {
   tag: 'host',
   attributes: { name: 'global' },

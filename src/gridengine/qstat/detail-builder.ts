@@ -2,7 +2,7 @@ import type { DetailRequest, JobDetail, PeTaskDetail, TaskDetail, Usage } from '
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** A record that is being read. */
+/** The record of a job while it is read. */
 export interface JobDraft extends Mutable<Omit<JobDetail, 'predecessors' | 'requests' | 'tasks' | 'messages'>> {
   readonly predecessors: number[];
   readonly requests: RequestDraft[];
@@ -13,7 +13,9 @@ export interface JobDraft extends Mutable<Omit<JobDetail, 'predecessors' | 'requ
 export type RequestDraft = Mutable<DetailRequest>;
 
 export interface TaskDraft extends Mutable<Omit<TaskDetail, 'usage' | 'peTasks'>> {
-  /** Of the record that the values come from: scaled values go before reported ones, and these before raw ones. */
+  /**
+   * The rank of the list that the values come from: scaled values go before reported ones, and these before raw ones.
+   */
   usageRank: number;
   usage: Map<string, number>;
   readonly peTasks: PeTaskDraft[];

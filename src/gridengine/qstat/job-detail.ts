@@ -15,7 +15,7 @@ import { requestMembers, type RequestText } from './job-list';
 /** UA_name to UA_value: `cpu mem io iow vmem maxvmem` (bytes for the last two), `rss maxrss` and others by dialect. */
 export type Usage = ReadonlyMap<string, number>;
 
-/** Of an object in JSON. */
+/** Made from an object in JSON. */
 const usage: Shape<Usage> = refined(map(number()), (numbers) => new Map(Object.entries(numbers)));
 
 export interface DetailRequest extends RequestText {

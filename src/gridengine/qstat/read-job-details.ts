@@ -21,8 +21,9 @@ import {
 import type { JobDetail, SchedulerReason } from './job-detail';
 
 /**
- * Reads `qstat -j LIST -xml` of any dialect. A job is handed over when its record is complete, so the memory is that of
- * one job; one that the answer is cut in is not. The scheduler's reasons, which stand behind all jobs, go to `onReason`.
+ * Reads `qstat -j LIST -xml` of any dialect. A job is handed over when its record is complete, so that only one job is
+ * in memory; a job in which the answer is cut is not handed over. The scheduler's reasons, which stand behind all jobs,
+ * go to `onReason`.
  */
 export function readJobDetails(
   onJob: (job: JobDetail) => void,
@@ -31,7 +32,7 @@ export function readJobDetails(
   return readXmlAnswer('detailed_job_info', jobDetailXml(onJob, onReason));
 }
 
-/** A list that the meaning of the values in it depends on. */
+/** A list that decides what the values in it mean. */
 type Section =
   | { readonly of: 'request'; readonly kind: 'hard' | 'soft' }
   | { readonly of: 'usage'; readonly rank: number }
@@ -52,7 +53,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   PET_scaled_usage: { of: 'usage', rank: 3 },
   PET_reported_usage: { of: 'usage', rank: 2 },
   PET_usage: { of: 'usage', rank: 1 },
-  // Of runs before this one.
+  // Usage of earlier runs.
   JAT_previous_usage_list: { of: 'ignored' },
   PET_previous_usage: { of: 'ignored' },
   PET_granted_destin_identifier_list: { of: 'granted' },
@@ -73,7 +74,7 @@ interface Reading {
   readonly onReason: (reason: SchedulerReason) => void;
   section: Section | null;
   job: JobDraft | null;
-  /** Of the request set at hand. */
+  /** The scope of the request set at hand. */
   scope: 'master' | 'slave' | null;
   request: RequestDraft | null;
   requestIsString: boolean;
@@ -309,7 +310,7 @@ const LEAVES: Readonly<Record<string, Leaf>> = {
   },
 };
 
-/** By tags, which the answer chooses: none of them reaches a property of an object. */
+/** Handlers by tag. The answer chooses the tags: in a Map none of them reaches a property of an object. */
 const OPENED = new Map<string, (reading: Reading) => void>();
 const CLOSED = new Map<string, Leaf>(Object.entries(LEAVES));
 for (const [name, section] of Object.entries(SECTIONS)) {

@@ -41,20 +41,22 @@ const scalars = [
 
 type Scalar = (typeof scalars)[number];
 
-/** Where each stands in a row: numbers, because a hundred thousand rows of twenty are looked up by them. */
+/**
+ * The place of each scalar in a row: numbers, since a hundred thousand rows of twenty scalars are looked up by them.
+ */
 const at = Object.fromEntries(scalars.map((tag, index) => [tag, index])) as Readonly<Record<Scalar, number>>;
 
 type RequestKind = Pick<RequestText, 'kind' | 'scope'>;
 
-/** What a child of `job_list` is to us. */
+/** How a child of `job_list` is read. */
 interface Child {
-  /** Of a scalar. */
+  /** The place of a scalar; -1: it is none. */
   readonly place: number;
-  /** Of a request. */
+  /** The kind of a request; null: it is none. */
   readonly request: RequestKind | null;
-  /** Its attribute `name` counts: of a PE it is the value, of a request the complex. */
+  /** Its attribute `name` counts: for a PE it is the value, for a request the complex. */
   readonly named: boolean;
-  /** Where the text of a PE goes, which is a number of slots; -1: nowhere. */
+  /** The place of a PE's text, which is a number of slots; -1: nowhere. */
   readonly slots: number;
 }
 
@@ -146,7 +148,7 @@ function jobListXml(onJob: (job: ListedJob) => void): XmlHandler {
   };
 }
 
-/** What is left at the end of an element that holds others is the line feed before its end. */
+/** At the end of an element that holds others, its text is only the line feed before its end. */
 function notBlank(text: string): string {
   return text.startsWith('\n') ? text.trim() : text;
 }

@@ -25,7 +25,7 @@ export interface JobList {
   readonly queues: readonly ListedQueue[] | null;
 }
 
-/** 8.1.9's, whose schema this is. */
+/** The schema of 8.1.9, which this output follows. */
 const SCHEMA = 'http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd';
 
 /** No element where nothing is known. */

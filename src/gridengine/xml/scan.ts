@@ -68,7 +68,7 @@ export class XmlScanner implements XmlContent {
   private readonly shortText = byteStrings(4096, 32, decode);
   private readonly notes = new Int32Array(ROOM);
   private mode: Mode = 'text';
-  /** In the piece at hand, behind the byte that was read last. */
+  /** The position in the piece at hand, behind the byte that was read last. */
   private position = 0;
   /** The text since the last tag: `decoded` (what stood before a comment or in CDATA), then `textOf[textFrom, textTo)`. */
   private decoded = '';
@@ -140,7 +140,7 @@ export class XmlScanner implements XmlContent {
     if (to > from) this.last = bytes[to - 1] as number;
   }
 
-  /** Makes the text that ends at `to` what the handler can ask for. */
+  /** Makes the text that ends at `to` the one that the handler can ask for. */
   private showText(bytes: Buffer, from: number, to: number): void {
     if (this.held.total() > 0) {
       this.held.add(bytes, from, to);
@@ -199,7 +199,10 @@ export class XmlScanner implements XmlContent {
     this.report(closing, this.nameAt(bytes, nameFrom, nameTo, hash), selfClosing);
   }
 
-  /** Whole tags and the text before each: the bulk of every answer. How many there were; fewer than ROOM: no more. */
+  /**
+   * Reads whole tags and the text before each: the bulk of every answer. Returns how many numbers `noteTags` noted;
+   * fewer than ROOM: no whole tag follows.
+   */
   private readTags(bytes: Buffer, length: number): number {
     const count = noteTags(bytes, this.position, length, this.notes);
     for (let note = 0; note < count; note += NOTE) {
@@ -207,7 +210,7 @@ export class XmlScanner implements XmlContent {
       const nameTo = this.notes[note + 1] as number;
       const end = this.notes[note + 2] as number;
       const closing = bytes[less + 1] === SLASH;
-      // Only before the first can there be a text that was cut.
+      // Only the text before the first tag can have begun in an earlier piece.
       if (note === 0) this.showText(bytes, this.position, less);
       else {
         this.textFrom = this.position;
@@ -228,7 +231,7 @@ export class XmlScanner implements XmlContent {
     return count;
   }
 
-  /** A text and what follows it where that is no whole tag. */
+  /** Reads a text and the `<` that follows it where no whole tag does. */
   private readText(bytes: Buffer, length: number): void {
     let less = bytes.indexOf(LESS, this.position);
     while (less >= 0 && less + 1 < length && isText(bytes[less + 1] as number)) less = bytes.indexOf(LESS, less + 1);

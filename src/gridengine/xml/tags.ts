@@ -32,15 +32,15 @@ export const BEGINS_TAG = Uint8Array.from({ length: 256 }, (_, byte) =>
 
 /** Numbers noted of a tag: where its `<` is, the end of its name, its `>`, the hash of its name. */
 export const NOTE = 4;
-/** Numbers noted at a time: few, so that what calls for them has been called often when it is compiled. */
+/** Numbers noted at a time: few, so that the code that calls for them has run often by the time it is compiled. */
 export const ROOM = 32 * NOTE;
 
 /**
- * Notes the whole tags that follow, with what text before them, as many as there is room for; stops before the first
- * that is cut or something else than a tag. How many numbers were noted.
+ * Notes the whole tags that follow, with the text before each, as many as there is room for; stops before the first tag
+ * that is cut, or anything that is no tag. Returns how many numbers were noted.
  *
- * Without a call, and with the signs as numbers: so it is compiled within a few
- * milliseconds and once, and this is most of the time that 10,000 jobs take.
+ * It makes no calls, and has the signs as numbers: so it is compiled within a few milliseconds, and only once. Most of
+ * the time that 10,000 jobs take is spent here.
  */
 export function noteTags(bytes: Buffer, from: number, length: number, notes: Int32Array): number {
   const inName = IN_NAME;

@@ -19,7 +19,7 @@ const OPTIONS: XmlBuilderOptions = {
   ignoreAttributes: false,
   attributeNamePrefix: '',
   format: true,
-  // Its own escaping leaves what no XML may hold, and line ends that readers change.
+  // The builder's own escaping leaves in what XML can't hold, and line ends that readers change.
   processEntities: false,
   tagValueProcessor: escape,
   attributeValueProcessor: escape,

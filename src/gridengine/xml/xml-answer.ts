@@ -3,7 +3,7 @@ import type { AnswerEnd, AnswerReader } from '../reading';
 import { firstLine, soundsLikeGridEngine } from '../said';
 import { XmlScanner, type XmlHandler, type XmlContent } from './scan';
 
-/** Names asked for at a time are a few thousand; more than this is no answer to us. */
+/** At most this many unknown ids are kept: a few thousand are asked for at a time. */
 const mostUnknown = 100_000;
 
 const schemaAttributes = ['xmlns:xsd', 'xsi:schemaLocation', 'xsi:noNamespaceSchemaLocation', 'xmlns'];
@@ -29,7 +29,7 @@ class Around {
     }
   }
 
-  /** Whether that was the end of `unknown_jobs`. */
+  /** Returns whether this was the end of `unknown_jobs`. */
   close(tag: string, content: XmlContent): boolean {
     if (this.inUnknown && tag === 'unknown_jobs') {
       this.inUnknown = false;
@@ -51,8 +51,8 @@ class Around {
 }
 
 /**
- * An answer in XML: the document that `root` opens goes to `handler`, from its root tag to the end of it; what stands
- * around it goes into the end. `job_info` is root and child, so the end of the document is where as many are closed as
+ * Reads an answer in XML: the document that `root` opens goes to `handler`, from its root tag to its end; what stands
+ * around it goes into the `AnswerEnd`. `job_info` is root and child, so the document ends where as many are closed as
  * were opened.
  */
 export function readXmlAnswer(root: string, handler: XmlHandler): AnswerReader {
