@@ -33,7 +33,7 @@ type Layout = 43 | 45 | 46 | 52 | 53 | 54 | 55 | 74;
  */
 const CLASSIC: readonly Layout[] = [45, 46, 52, 53, 54, 55, 74, 43];
 const UNIVA: readonly Layout[] = [52, 53, 54, 55, 74, 45, 46, 43];
-/** Above this a time is no number of seconds. */
+/** A time above this is not in seconds. */
 const MOST_SECONDS = 1e11;
 /** The first layout with Univa's own fields from the 46th on. */
 const FIRST_WITH_DELETED_BY = 52;

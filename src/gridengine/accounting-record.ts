@@ -1,6 +1,8 @@
-/** What is used of a line of the accounting file, accounting(5): bytes, milliseconds since the epoch, seconds. */
+/**
+ * The fields that we use of a line of the accounting file, accounting(5): bytes, milliseconds since the epoch, seconds.
+ */
 export interface AccountingRecord {
-  /** Not to be relied on: a job with an argument of which a line is `queue=5` has queue `5` here (seen on 8.1.9). */
+  /** Not reliable: a job with an argument that has a line `queue=5` has queue `5` here (seen on 8.1.9). */
   readonly queue: string;
   readonly host: string;
   readonly owner: string;
@@ -22,7 +24,7 @@ export interface AccountingRecord {
   readonly pe: string | null;
   /** Slots of the whole job. */
   readonly slots: number;
-  /** 0 for a job that is no array. */
+  /** 0: not an array job. */
   readonly task: number;
   readonly cpuSeconds: number;
   /** The integral of memory over CPU time, GiB seconds. */

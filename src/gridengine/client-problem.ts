@@ -7,7 +7,7 @@ export interface ClientEnding {
   /** null: it was ended by a signal, or never ran. */
   readonly status: number | null;
   readonly signal: string | null;
-  /** What it said on stderr, or the beginning of it. */
+  /** What the client said on stderr, or the beginning of it. */
   readonly stderr: string;
   /** Why we ended it, if we did. */
   readonly stopped: 'time' | 'size' | 'caller' | null;

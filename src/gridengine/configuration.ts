@@ -14,9 +14,9 @@ export interface Configuration {
 }
 
 /**
- * Reads what `qconf -sconf [host]` or `qconf -sq QUEUE` prints, also a file for `-Mconf`, `-Mq`: `key value` lines, of
- * which a backslash at the end continues in the next. qconf(1) breaks lines above 80 characters at commas and blanks;
- * run it with SGE_SINGLE_LINE=1, because behind a comma a blank can't be recovered.
+ * Reads what `qconf -sconf [host]` or `qconf -sq QUEUE` prints, also a file for `-Mconf`, `-Mq`: lines of `key value`,
+ * which a backslash at the end continues in the next line. qconf(1) breaks lines above 80 characters at commas and
+ * blanks; run it with SGE_SINGLE_LINE=1, because behind a comma a blank can't be recovered.
  */
 export function readConfiguration(text: string): Configuration {
   const logical = text.match(/(?:[^\n]*\\\r?\n)*[^\n]*(?:\n|$)/g) ?? [];

@@ -58,9 +58,9 @@ function dialectOfSchema(schema: string): Dialect {
 }
 
 /**
- * What a figure of Grid Engine adds up, over the processes of a job on one host:
- * `rss_swap_sum` resident and swapped pages (shared pages once for each process), `vmem_sum` address space,
- * `cgroup` memory charged to the job's unit, page cache included.
+ * What a figure of Grid Engine adds up over the processes of a job on one host. `rss_swap_sum`: resident and swapped
+ * pages (shared pages once for each process); `vmem_sum`: address space; `cgroup`: memory charged to the job's cgroup,
+ * page cache included.
  */
 export type MemoryMeasure = 'rss_swap_sum' | 'vmem_sum' | 'cgroup';
 
@@ -73,7 +73,7 @@ export interface MemoryMeaning {
   readonly execdLimit: MemoryMeasure | null;
 }
 
-/** What sets a dialect apart. */
+/** The facts in which dialects differ. */
 interface DialectFacts {
   readonly memory: MemoryMeaning;
   /** The memory figures where systemd counts the memory of jobs; absent: as in `memory`. */
@@ -136,7 +136,7 @@ export const DIALECT_FACTS: Readonly<Record<Dialect, DialectFacts>> = {
   },
   ocs: {
     memory: { maxrss: 'rss_sum', maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' },
-    // From 9.1 on: no maxvmem at all, and maxrss is the unit's peak.
+    // From 9.1 on: no maxvmem at all, and maxrss is the peak of the systemd unit.
     memoryBySystemd: { maxrss: 'cgroup', maxvmem: null, execdLimit: null },
     limitSaying: 'deleted by execd',
     enforcesRss: true,

@@ -41,7 +41,10 @@ function inRoot(name: ClientName, root: string): readonly string[] {
   }
 }
 
-/** Where Debian's packages have their clients: in PATH is a script that reads `defaults` and runs one of `programs`. */
+/**
+ * Where Debian's packages have their clients: the one in PATH is a script that reads `defaults` and runs one of
+ * `programs`.
+ */
 export const DEBIAN = {
   script: '/usr/share/gridengine/gridengine-wrapper',
   defaults: '/etc/default/gridengine',

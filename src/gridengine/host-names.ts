@@ -2,8 +2,8 @@
 export type HostNames = (name: string) => string;
 
 /**
- * Takes for one the names that Grid Engine, its tasks' ids and our own records give to a host: they are equal but for
- * case, or have the same first label where only one known host has it. An unknown name is known from then on.
+ * Treats as one the names that Grid Engine, its tasks' ids and our own records give to a host: names that are equal but
+ * for case, or that have the same first label where only one known host has it. An unknown name is known from then on.
  */
 export function hostNames(known: Iterable<string>): HostNames {
   const exact = new Map<string, string>();

@@ -2,9 +2,9 @@
 export const H_VMEM = 'h_vmem';
 
 /**
- * What enforces a request: `rlimit_as` the kernel refuses address space to each process, `rlimit_data` its own writable
- * memory, `execd` compares a sum over the job's processes and signals them, `cgroup` the kernel ends processes at a
- * limit of the job's control group.
+ * What enforces a request. `rlimit_as`: the kernel refuses address space to each process; `rlimit_data`: the kernel
+ * refuses each process writable memory of its own; `execd`: execd compares a sum over the job's processes and signals
+ * them; `cgroup`: the kernel ends processes at a limit of the job's control group.
  */
 export const ENFORCERS = ['rlimit_as', 'rlimit_data', 'execd', 'cgroup'] as const;
 export type Enforcer = (typeof ENFORCERS)[number];

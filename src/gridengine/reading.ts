@@ -18,7 +18,7 @@ export interface AnswerEnd {
   readonly state: 'complete' | 'truncated' | 'empty' | 'refused' | 'foreign';
   /** First line of what Grid Engine said beside or instead of the document, without control characters; null: nothing. */
   readonly said: string | null;
-  /** By the schema address in the root element. */
+  /** The dialect, by the schema address in the root element. */
   readonly dialect: Dialect;
   /** Ids that Grid Engine does not know (`unknown_jobs`). */
   readonly unknownJobs: readonly string[];

@@ -25,7 +25,7 @@ export interface SpoolConfig {
   /** One sentence for each sign of forgery; empty for an ordinary file. */
   readonly ambiguous: readonly string[];
   readonly jobId: number;
-  /** 0 for a job that is no array, where the directory's name says 1. */
+  /** 0: not an array job, where the directory's name says 1. */
   readonly task: number;
   /** `SEQ.HOST` of a `qrsh -inherit` task; null for the job itself. */
   readonly peTaskId: string | null;
@@ -57,7 +57,7 @@ export interface SpoolConfig {
   readonly limits: ReadonlyMap<string, ResourceLimit>;
   /** The request of the complex `mem_limit` that some versions turn into a limit of the job's systemd unit. */
   readonly memLimit: string | null;
-  /** Null: systemd does not keep the job. */
+  /** Null: the job is in no unit of systemd. */
   readonly systemd: SystemdUnit | null;
 }
 

@@ -48,7 +48,7 @@ export const qhostHost = object({
   sockets: aNumber,
   cores: aNumber,
   threads: aNumber,
-  /** Of all processors together. */
+  /** The load of all processors together. */
   load: aNumber,
   memoryTotal: aNumber,
   memoryUsed: aNumber,

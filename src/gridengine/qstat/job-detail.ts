@@ -29,7 +29,7 @@ const detailRequest: Shape<DetailRequest> = object({ ...requestMembers, amount: 
 const peTaskDetail = object({
   /** `1.node01`. */
   id: string,
-  /** By the id's suffix or the granted destination; null: `past_usage`. */
+  /** The host, by the id's suffix or the granted destination; null: `past_usage`. */
   host: nullable(string),
   past: boolean,
   usage,
@@ -41,7 +41,7 @@ const taskDetail = object({
   /** Bits of JAT_status; null where it is missing. */
   status: nullable(number()),
   startedAt: nullable(number()),
-  /** Of the master task. */
+  /** Usage of the master task. */
   usage,
   peTasks: list(peTaskDetail, Infinity),
 });
@@ -61,7 +61,7 @@ export const jobDetail = object({
   notBefore: nullable(number()),
   /** The command line of `qsub` (Open Cluster Scheduler, Univa); null where it is missing. */
   submitCommand: nullable(string),
-  /** Job context `qmemacct=mail`: a mail is asked for when it has ended. */
+  /** The job context is `qmemacct=mail`: its owner wants a mail when the job has ended. */
   wantsMail: boolean,
   /** Jobs that must end first (`-hold_jid`, `-hold_jid_ad`). */
   predecessors: list(number(), Infinity),

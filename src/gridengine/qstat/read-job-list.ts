@@ -7,7 +7,7 @@ import type { ListedJob, RequestText } from './job-list';
 
 /**
  * Reads qstat's lists (`qstat [-u ...] [-s ...] [-r] [-ext] [-urg] [-f] [-F] [-t] [-g t|d] -xml`) of any dialect; rows
- * come in the order of the answer, those without a job number not at all. `-ext` alone drops both times: `-urg` beside
+ * come in the order of the answer, rows without a job number are left out. `-ext` alone drops both times: `-urg` beside
  * it brings them back.
  */
 export function readJobList(onJob: (job: ListedJob) => void): AnswerReader {

@@ -49,7 +49,7 @@ export interface XmlHandler {
   end?(content: XmlContent): void;
 }
 
-/** Where the piece before ended. `less` is behind a `<`, `bang` behind `<!`. */
+/** What the piece before ended in. `less` is behind a `<`, `bang` behind `<!`. */
 type Mode = 'text' | 'less' | 'tag' | 'bang' | 'comment' | 'cdata' | 'instruction' | 'declaration';
 
 const NOTHING = Buffer.alloc(0);

@@ -11,9 +11,9 @@ import type { Sums } from './sums';
 export const REPORT_SCHEMA = 1;
 
 /**
- * What a period's jobs used of what they asked for: `qmemacct report --format json` prints it as it stands here
- * (schema 1: fields may be added, never renamed). Memory over time is in GiB times hours, times are ISO 8601 in UTC,
- * shares are 0 to 1, null is "not known".
+ * What a period's jobs used of what they requested: `qmemacct report --format json` prints it as it stands here (schema
+ * 1: fields may be added, never renamed). Memory over time is in GiB times hours, times are ISO 8601 in UTC, shares are
+ * 0 to 1, null is "not known".
  */
 export interface Report {
   readonly schema: typeof REPORT_SCHEMA;

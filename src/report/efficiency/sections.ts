@@ -79,7 +79,7 @@ function firstHosts(all: readonly string[]): readonly Words[] {
   return [...namesOf(all.slice(0, HOSTS_NAMED)), rest > 0 ? ` and ${formatCount(rest)} more` : ''];
 }
 
-/** A share of what was asked for, in the colour of the verdict. */
+/** A used share of the request, in the colour of the verdict. */
 export const toned = (part: number | null): Piece =>
   part === null ? NONE : { tone: shareTone(part), says: formatPercent(part) };
 

@@ -31,7 +31,7 @@ export function toSums(totals: Totals, fitting: Fitting) {
     cpu_hours: totals.cpu_seconds / SECONDS_PER_HOUR,
     /** CPU time over wallclock x slots. */
     cpu_efficiency: ratio(totals.cpu_seconds, totals.slot_seconds),
-    /** The requested memory (the limit, where nothing else was asked for) x wallclock. */
+    /** The requested memory (the limit, where nothing else was requested) x wallclock. */
     requested_gib_hours: totals.requested_gib_hours,
     limit_gib_hours: totals.limit_gib_hours,
     /** The part of `requested_gib_hours` from records whose integral is known, and from those whose peak is known. */

@@ -265,7 +265,10 @@ export const peakAmount = (sums: Sums): string => {
   );
 };
 
-/** What records with a known peak requested; where none has a peak, with ~ what those with Grid Engine's figure did. */
+/**
+ * What records with a known peak requested; where none has a peak, with ~ what those with Grid Engine's figure
+ * requested.
+ */
 export const withPeakAmount = (sums: Sums): string =>
   knownAmount(sums.requested_with_peak_gib_hours, sums.without_peak, sums) ||
   aboutAmount(sums.requested_with_grid_engine_gib_hours, sums);

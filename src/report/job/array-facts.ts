@@ -102,7 +102,7 @@ export interface BadTask {
   readonly why: Why;
 }
 
-/** How many tasks ended in one way, and the first of them. */
+/** A way in which tasks ended: how many did, and the first of them. */
 interface Ending {
   readonly label: string;
   count: number;

@@ -108,7 +108,7 @@ function mastersOf(runs: readonly JobRun[]): readonly JobRun[] {
 }
 
 /**
- * One screen on a job (or array task): the verdict and what to ask for next, what was asked, what was used, how it
+ * One screen on a job (or array task): the verdict and what to request next, what was requested, what was used, how it
  * ended, how far the figures can be trusted, memory over time; then its earlier runs. A parallel job is shown as a
  * whole and host by host.
  */

@@ -82,7 +82,7 @@ function renderWaits({ waits, all }: RecordListReport, screen: Screen): string[]
   ];
 }
 
-/** Jobs of an interval that have something in common: what they used of what they asked for, then a line for each. */
+/** Jobs of an interval that have something in common: what they used of what they requested, then a line for each. */
 export function renderRecordList(report: RecordListReport, screen: Screen): string[] {
   const { totals } = report;
   const { style, glyphs } = screen;

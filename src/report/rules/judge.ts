@@ -100,7 +100,7 @@ export function judge({ rules, version }: RuleSet, records: readonly JobRecord[]
   return { rules_version: version, found, unknown };
 }
 
-/** These classes, with one of them replaced by a finding from more than they were judged by. */
+/** These classes, with one of them replaced by a finding that rests on more than they were judged by. */
 export const withFinding = ({ found, unknown, ...rest }: Classes, finding: Finding): Classes => ({
   ...rest,
   found: [finding, ...found.filter((one) => one.class !== finding.class)],

@@ -7,7 +7,7 @@ import { nameClass } from '../../record/name-class';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import type { Kind } from './facts';
 
-/** At most this many runs of a kind are read: more would change no class. */
+/** At most this many runs of a kind are read and counted. */
 const MOST_RUNS = 1000;
 /** At most this many kinds are asked for in one command or answer. */
 const MOST_QUESTIONS = 20;

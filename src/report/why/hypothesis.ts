@@ -81,7 +81,7 @@ export function judge(cause: Cause, name: string): Judge {
 
 const ORDER: Readonly<Record<Standing, number>> = { consistent: 20, undecidable: 10, contradicted: 0 };
 
-/** Of several judgements of one cause (one a host) the one that speaks most for it. */
+/** Of several judgements of one cause (one for each host) the one that speaks most for it. */
 export function strongest(first: Hypothesis, others: readonly Hypothesis[]): Hypothesis {
   const strength = ({ standing, weight }: Hypothesis): number => ORDER[standing] + weight;
   return others.reduce((most, one) => (strength(one) > strength(most) ? one : most), first);

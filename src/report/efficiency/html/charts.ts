@@ -73,7 +73,7 @@ function key(colour: ColourName, text: string): Html {
 const scaled = (value: number, most: number): number =>
   value <= 0 ? 0 : Math.max(1, Math.round((value / most) * HEIGHT));
 
-/** Memory asked for and in use, hour by hour; null: nothing to draw. */
+/** Memory requested and in use, hour by hour; null: nothing to draw. */
 export function hoursChart(report: Report): Html | null {
   const says = hoursText(report);
   if (says === null) return null;

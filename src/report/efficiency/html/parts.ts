@@ -62,7 +62,7 @@ export function bar(share: number, fill: ColourName, height: number): Html {
   );
 }
 
-/** How much of what was asked for was used: a bar in the colour of the verdict. */
+/** How much of the request was used: a bar in the colour of the verdict. */
 export function shareBar(share: number | null, height: number): Html {
   return share === null ? bar(0, 'rest', height) : bar(share, FILLS[shareTone(share)], height);
 }
