@@ -21,10 +21,7 @@ const FEWEST_FIELDS = 43;
 /** There is room for this many fields at first; a category with more colons makes more of them. */
 const USUAL_FIELDS = 128;
 
-/**
- * The layout of a line, by its number of fields: 43 is 6.0, 45 is 6.2 and 8.1.9, 46 and more are Univa's (55: 54 and
- * the bound cores).
- */
+/** Layouts by number of fields: 43 is 6.0, 45 is 6.2 and 8.1.9, 46 and more Univa's (55: 54 and the bound cores). */
 type Layout = 43 | 45 | 46 | 52 | 53 | 54 | 55 | 74;
 
 /**

@@ -1,10 +1,7 @@
 import { detectDialect, type DetectedDialect } from './dialect';
 import type { Qconf } from './qconf';
 
-/**
- * Which Grid Engine this is, by the help of its own qconf, which does not need qmaster; null: there is no qconf that
- * starts.
- */
+/** Which Grid Engine this is, by its own `qconf -help`, which does not need qmaster; null: no qconf starts. */
 export async function askDialect(qconf: Qconf | null): Promise<DetectedDialect | null> {
   try {
     const help = await qconf?.(['-help']);

@@ -41,20 +41,14 @@ function inRoot(name: ClientName, root: string): readonly string[] {
   }
 }
 
-/**
- * Where Debian's packages have their clients: the one in PATH is a script that reads `defaults` and runs one of
- * `programs`.
- */
+/** Where Debian's packages have their clients: the one in PATH is a script that runs one of `programs`. */
 export const DEBIAN = {
   script: '/usr/share/gridengine/gridengine-wrapper',
   defaults: '/etc/default/gridengine',
   programs: '/usr/lib/gridengine',
 };
 
-/**
- * A line of `defaults` that does not matter to a client in a known cell. Any other may export something, or read a
- * file.
- */
+/** A line of `defaults` without effect on a client in a known cell. Any other may export something, or read a file. */
 const ORDINARY = /^\s*(#|$|SGE_(START_\w+|ROOT|CELL|ARCH)=[^;&|]*$)/;
 
 /**

@@ -13,8 +13,7 @@ export interface ConfiguredComplex {
 }
 
 /**
- * A complex, and whether the cluster, a host or a queue has a value for it: a consumable without any value limits
- * nothing.
+ * A complex, and whether the cluster, a host or a queue has a value for it: without any, a consumable limits nothing.
  */
 export interface OfferedComplex extends ConfiguredComplex {
   readonly isOffered: boolean;
@@ -62,10 +61,7 @@ function namesOfComplexValues(text: string): readonly string[] {
   return values.flatMap((list) => [...list.matchAll(/([^\s,=]+)=/g)].map(([, name = '']) => name));
 }
 
-/**
- * At most this many hosts and queues are asked about, each in a query to qmaster. A complex not found by then is taken
- * to be offered.
- */
+/** At most this many hosts and queues are asked about. A complex not found by then is taken to be offered. */
 const MOST_ASKED = 500;
 
 /**
@@ -111,10 +107,7 @@ export function withoutValue(complexes: readonly OfferedComplex[]): readonly str
     .map(({ name }) => name);
 }
 
-/**
- * The complexes that jobs of the site request memory by, in the order in which they count: those that are enforced,
- * those that are reserved, the rest.
- */
+/** The complexes that jobs of the site request memory by, in order: those enforced, those reserved, the rest. */
 export function requestOrderOf(complexes: readonly OfferedComplex[]): readonly string[] {
   return [...new Set([...REQUEST_ORDER.filter(isEnforced), ...reservedConsumables(complexes), ...REQUEST_ORDER])];
 }

@@ -37,10 +37,7 @@ interface Option {
 
 interface CommandLine {
   readonly options: readonly Option[];
-  /**
-   * The script (or command) and its arguments; for a script from standard input the word in its place, and its
-   * arguments.
-   */
+  /** The script (or command), or the word in place of a script from standard input; then its arguments. */
   readonly operands: readonly string[];
 }
 

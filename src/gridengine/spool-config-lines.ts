@@ -39,10 +39,7 @@ const successors: ReadonlyMap<string, readonly string[]> = new Map([
  */
 const strictKey = /^(fs_)?std(in|out|err)_/;
 
-/**
- * Keys that a genuine file may lack, so that a forged one would not be a duplicate: each must follow the key given
- * here.
- */
+/** Keys that a genuine file may lack, so that a forged one is no duplicate: each must follow the key given here. */
 const predecessors: ReadonlyMap<string, string> = new Map([
   ['pe_task_id', 'ja_task_id'],
   ['use_systemd', 'qsub_gid'],

@@ -62,8 +62,7 @@ export interface Advice {
   /** The job ran into its limit: how much it wanted can't be known. */
   readonly guess: boolean;
   /**
-   * The limit per slot that the job ran into, where the request is RAISE times that limit; null: it rests on what was
-   * measured.
+   * The limit per slot that the job ran into, where the request is RAISE times that; null: it rests on measurements.
    */
   readonly stoppedAt: number | null;
   /**
@@ -174,10 +173,7 @@ export function hasUnknownPart(records: readonly JobRecord[]): boolean {
 const isSampledOrStopped = ({ record: { status }, isStopped }: Measured): boolean =>
   status === 'finished' || (status === 'unsampled' && isStopped);
 
-/**
- * Whether only Grid Engine's figure is known: it counts where past runs of the kind give a risk, as in `qmemacct
- * advise`.
- */
+/** Whether only Grid Engine's figure is known, which counts where past runs of the kind give a risk. */
 const isCountedAlone = ({ record, counted }: Measured): boolean =>
   record.status === 'unsampled' && counted > 0 && succeeded(record) === true;
 

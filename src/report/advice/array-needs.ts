@@ -82,10 +82,7 @@ function raise(largest: Float64Array, sizes: Float64Array): boolean {
 
 type Kinds = Map<number, Float64Array>;
 
-/**
- * At most this many groups of alike records are kept with the same requests of other complexes; beyond, each record
- * decides.
- */
+/** At most this many groups of alike records are kept for the same `requests`; beyond, each record decides. */
 const MOST_ALIKE = 100;
 
 /**

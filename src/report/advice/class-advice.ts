@@ -32,10 +32,7 @@ export interface ClassFields {
   readonly complex: string | null;
 }
 
-/**
- * What to request of one resource, and on what that rests. Bytes per slot (per job where the complex is consumed so),
- * or seconds.
- */
+/** What to request of one resource, and why: bytes per slot (or per job, as the complex is consumed), or seconds. */
 export interface Prediction {
   readonly amount: number;
   /** The share of runs that would need more; null: too few runs, or too different ones, to state any. */
@@ -249,10 +246,7 @@ const LEAST_RUNS = 3;
 /** Busy slots that exceed a whole number by less than this need no further slot. */
 const BUSY_ENOUGH = 0.1;
 
-/**
- * Whether fewer slots would do, by runs on one host with the same number of slots: only for these is it known how many
- * were busy.
- */
+/** Whether fewer slots would do: only for runs on one host with as many slots is it known how many were busy. */
 function adviseSlots(runs: readonly MemoryRun[], { slots: requested }: ClassFields): SlotsAdvice | null {
   if (requested === null || requested < 2) return null;
   const busy = runs.flatMap(({ records: [job, ...others] }) => {

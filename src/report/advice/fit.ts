@@ -19,10 +19,7 @@ const decisive = (record: JobRecord): readonly NeedQuantity[] => measuredFor(com
 
 let latest: { readonly record: JobRecord | null; readonly need: Need | null } = { record: null, need: null };
 
-/**
- * The largest of the peaks that the record's request limits, each by its upper bound if that was measured, else by its
- * lower bound. null: none is known.
- */
+/** The largest of the peaks that the record's request limits, by `judgedEnd`. null: none is known. */
 export function needOf(record: JobRecord): Need | null {
   // Callers ask several times for a record before they go on to the next of thousands.
   if (record !== latest.record) latest = { record, need: largestNeed(record) };

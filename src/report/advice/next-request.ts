@@ -4,10 +4,7 @@ import { needsOf } from '../job/job-whole';
 import type { Prediction } from './class-advice';
 import { adviseRequest } from './advice';
 
-/**
- * The next memory request, from what it must fit and the prediction from past runs of its kind; null: nothing can be
- * advised.
- */
+/** The next memory request, from what it must fit and the prediction from past runs; null: nothing can be advised. */
 export function nextRequest(needs: readonly JobRecord[], predicted: Prediction | null) {
   const advice = adviseRequest(needs, predicted);
   if (advice === null) return null;

@@ -72,8 +72,8 @@ export interface Material {
 const WASTERS = 10;
 const PER_LIST = 500;
 /**
- * Most lines for a waster, and in a list; after the first three, a waster with a smaller share than WORTH_A_LOOK of all
- * waste has one.
+ * At most so many lines for a waster, and in a list; after the first three, a waster with a smaller share than
+ * WORTH_A_LOOK of all waste has one line.
  */
 const NAMES_OF_A_WASTER = 3;
 const NAMES_OF_A_LIST = 10;
@@ -81,10 +81,7 @@ const WORTH_A_LOOK = 0.01;
 /** Records read for one name: those with the largest waste, and those with the highest peaks. */
 const LARGEST = 30;
 const HIGHEST = 20;
-/**
- * At most this many records are searched for one list, so that a month's report takes half a second however many jobs
- * it has.
- */
+/** At most this many records are searched for one list: so a month's report takes half a second, whatever its size. */
 const READ_PER_WASTER = 2_000;
 const READ_PER_LIST = 10_000;
 const LOST_HOSTS = 50;
@@ -200,10 +197,7 @@ function predictionFor(
 
 type Place = Span & Pick<RecordsQuery, 'cluster'>;
 
-/**
- * The days on which samplers were lost. A summary counts them only for its whole interval, so each day is asked for by
- * itself.
- */
+/** The days on which samplers were lost, asked for one by one: a summary counts them for its whole interval only. */
 async function daysWithLost(reader: ReportReader, period: Place, days: readonly DayWeight[]): Promise<HeavyDays> {
   const weights: DayWeight[] = [];
   const few = recordsOf(days) <= READ_PER_LIST;

@@ -23,10 +23,7 @@ function linesOf(names: readonly NameFound[]): JobLine[] {
     .sort((a, b) => b.waste_gib_hours - a.waste_gib_hours);
 }
 
-/**
- * Whether the jobs of a line could request less: a parallel job may have needed memory that its master's record, which
- * the sums count, does not show.
- */
+/** Whether the jobs of a line could request less: a parallel job may need more than its master's record shows. */
 const couldAskForLess = ({ advice, limit_bytes: limit, peak_bytes: peak }: JobLine): boolean =>
   advice === null ? peak !== null && peak < FAR_BELOW_LIMIT * (limit ?? 0) : advice.kind === 'lower';
 

@@ -26,8 +26,7 @@ export interface NameFound extends WholeJobs {
   readonly name: string;
   readonly owner: string;
   /**
-   * Number of all records; `records` are only those that wasted most and those with the highest peaks: what fits these
-   * fits all.
+   * Number of all records; `records`: those with most waste and those with the highest peaks: what fits them fits all.
    */
   readonly all: number;
   readonly jobs: number;

@@ -36,10 +36,7 @@ export interface KilledJobs {
   readonly otherwise: number;
 }
 
-/**
- * At most this many runs of a line are examined one by one, and fewer of parallel jobs, which may have thousands of
- * records.
- */
+/** At most so many runs of a line are examined, and fewer of parallel jobs, which may have thousands of records. */
 const MOST_RUNS = 30;
 const MOST_PARALLEL = 3;
 

@@ -31,10 +31,7 @@ export interface Report {
   /** At most ten, the largest waste first; in the report of one owner, that owner. */
   readonly wasters: readonly Waster[];
   readonly killed_by_memory: KilledList;
-  /**
-   * Job names of the wasters that mostly stayed far below their limit; in the report of one owner none: `wasters` has
-   * them.
-   */
+  /** Job names of the wasters that mostly stayed far below their limit; for one owner none: `wasters` has them. */
   readonly far_below: JobList;
   /** Classes by the rules; null: not asked for. */
   readonly classes: ClassesFound | null;
@@ -68,10 +65,7 @@ export interface ClassesFound {
   readonly rules_version: string;
   /** Runs that were judged. */
   readonly runs: number;
-  /**
-   * false: only the longest runs of the busiest days were judged, or some without their memory over time; a class may
-   * have more runs.
-   */
+  /** false: only the longest runs of the busiest days were judged, or some without their memory over time. */
   readonly complete: boolean;
   readonly lines: readonly ClassLine[];
 }
@@ -204,8 +198,7 @@ export interface LineAdvice {
   /** The job ran into its limit: how much it wanted is unknown. */
   readonly guess: boolean;
   /**
-   * The share of runs that would need more, and the number of past runs that this is based on; null: only these jobs
-   * are.
+   * The share of runs that would need more, and the number of past runs; null: the advice rests on these jobs alone.
    */
   readonly risk: number | null;
   readonly runs: number | null;

@@ -64,10 +64,7 @@ export function toSums(totals: Totals, fitting: Fitting) {
     unsampled: totals.unsampled,
     without_limit: totals.without_limit,
     without_peak: totals.without_peak,
-    /**
-     * Of records without a peak, those for which Grid Engine has a figure (maxvmem): their number, and their request
-     * and that figure x wallclock.
-     */
+    /** Records without a peak for which Grid Engine has a figure (maxvmem); their request and figure x wallclock. */
     with_grid_engine: totals.with_grid_engine,
     requested_with_grid_engine_gib_hours: totals.requested_with_grid_engine_gib_hours,
     grid_engine_gib_hours: totals.grid_engine_gib_hours,

@@ -3,10 +3,7 @@ import type { AccountingReader } from '../../accounting/store';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { wholeOf } from '../job/job-whole';
 
-/**
- * At most this many parallel jobs of a name are put together, as each may have thousands of records; others are left
- * out.
- */
+/** At most this many parallel jobs of a name are put together, as each may have thousands of records. */
 const MOST = 3;
 
 export interface WholeJobs {
@@ -16,10 +13,7 @@ export interface WholeJobs {
   readonly needs: readonly JobRecord[];
 }
 
-/**
- * Whether a record shows only a part of its job: a parallel job's master mostly starts the tasks and uses hardly any
- * memory itself.
- */
+/** Whether a record shows only a part of its job: a parallel job's master uses hardly any memory itself. */
 export const isPart = ({ granted_hosts: hosts, pe_task_id: task }: JobRecord): boolean =>
   task !== null || (hosts?.length ?? 0) > 1;
 

@@ -55,9 +55,7 @@ function memoryPart(part: number | null, whole: number): string {
   return `${part === null ? 'not known' : (texts[1] ?? '')} of ${texts[0] ?? ''} ${unit}`;
 }
 
-/**
- * `part` of `asked`, which the records with that figure requested; "not known" of all requests where no record has it.
- */
+/** `part` of `asked`, the requests of records with that figure; "not known" of all requests where none has it. */
 const ofRequested = (part: number, asked: number, { requested_gib_hours: all }: Sums): string =>
   asked > 0 ? memoryPart(part, asked) : memoryPart(null, all);
 
@@ -265,10 +263,7 @@ export const peakAmount = (sums: Sums): string => {
   );
 };
 
-/**
- * What records with a known peak requested; where none has a peak, with ~ what those with Grid Engine's figure
- * requested.
- */
+/** What records with a known peak requested; where there is none, with ~ those with Grid Engine's figure. */
 export const withPeakAmount = (sums: Sums): string =>
   knownAmount(sums.requested_with_peak_gib_hours, sums.without_peak, sums) ||
   aboutAmount(sums.requested_with_grid_engine_gib_hours, sums);
@@ -283,10 +278,7 @@ export function isPartlyKnown(sums: Sums): boolean {
 export const wasteAmount = (sums: Sums): string =>
   knownAmount(sums.waste_gib_hours, sums.without_peak, sums) || aboutAmount(unusedByGridEngine(sums), sums);
 
-/**
- * The shares of records that used less than a quarter, and less than half, of their limit at the peak, and that reached
- * it; null: no records.
- */
+/** Shares of records with a peak below a quarter, below half, and at or above their limit; null: no records. */
 export function sharesText({ shares }: Report): string | null {
   const all = shares.reduce((sum, { records }) => sum + records, 0);
   if (all === 0) return null;

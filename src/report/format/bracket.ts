@@ -11,10 +11,7 @@ export function formatHeld(bytes: number): string {
   return formatBytes(bytes, 'down');
 }
 
-/**
- * A peak as one number, wherever there is no room for both bounds: "1.53 GiB", "≥ 1.53 GiB" without a measured upper
- * bound.
- */
+/** A peak as one number, where there is no room for two: "1.53 GiB", "≥ 1.53 GiB" without a measured upper bound. */
 export function formatPeak(bracket: Ends, glyphs: Glyphs): string {
   const held = formatHeld(figureOf(bracket));
   return measuredUpper(bracket) === null ? `${glyphs.atLeast} ${held}` : held;

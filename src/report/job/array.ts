@@ -179,10 +179,7 @@ export function addArray(
   return { reruns, prediction, classes: counts?.found() ?? known, facts, worst: facts.worst.whole.records, listed };
 }
 
-/**
- * The tasks of an array from all of its runs. `judges`: rules to classify them by; undefined: they are classified
- * already.
- */
+/** The tasks of an array from all of its runs. `judges`: rules to classify them; undefined: they are classified. */
 function arrayOf(runs: readonly JobRun[], judges: Judges | undefined): ArrayTasks {
   const latest = [...groupBy(runs, ({ record }) => record.task_id).values()]
     .map(latestRuns)
@@ -200,10 +197,7 @@ function arrayOf(runs: readonly JobRun[], judges: Judges | undefined): ArrayTask
   };
 }
 
-/**
- * The screen of an array job: the task nearest to its limit, a request that fits all tasks, the spread over tasks, the
- * list of tasks.
- */
+/** The screen of an array job: the task nearest to its limit, a request that fits all, the spread, the tasks. */
 export function renderArray(
   runs: readonly JobRun[],
   options: JobViewOptions,

@@ -28,10 +28,7 @@ export interface JobWhole {
   readonly parts: readonly (readonly JobRecord[])[];
   /** The host that decides: it ran into its limit, or came nearest to it. */
   readonly fullest: JobRecord;
-  /**
-   * The host whose memory and limit are shown: one that hit its limit, else the one with the largest share of its
-   * limit.
-   */
+  /** The host whose memory and limit are shown: one that hit its limit, else the one with the largest share of it. */
   readonly memoryHost: JobRecord;
   /** What the advice must fit: each host's memory, and the address space of each process under its own limit. */
   readonly needs: readonly JobRecord[];

@@ -12,10 +12,7 @@ import { renderTable, type Column } from '../screen/table';
 import { formatDuration, formatPercent, formatRequested } from '../format/units';
 
 interface RunRow extends JobRun {
-  /**
-   * Grid Engine's figure in bytes for all that the row stands for, shown where no peak was measured; left out: that of
-   * its record.
-   */
+  /** Grid Engine's figure (bytes) for all that the row stands for, if no peak was measured; left out: its record's. */
   readonly counted?: number | null;
 }
 

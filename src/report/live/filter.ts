@@ -115,10 +115,7 @@ function keepsPart(filter: LiveFilter, part: JobPart): boolean {
   );
 }
 
-/**
- * The host with those of its jobs that are asked for; null: neither the host nor any of its jobs is. `isAskedFor`: a
- * further condition on its jobs.
- */
+/** The host with the jobs that are asked for; null: neither it nor any of them is. `isAskedFor`: filters its jobs. */
 function filterHost(filter: LiveFilter, host: HostView, isAskedFor: (part: JobPart) => boolean): HostView | null {
   if (!letsHost(filter, [host.name])) return null;
   if (!asksForJobs(filter)) return host;

@@ -151,10 +151,7 @@ export const PENDING_JOB = answerObject<PendingView>('PendingJob', {
   limit_complex: maybeText((view) => view.complex),
 });
 
-/**
- * The head of an answer: cluster, problems, and when each part of it was asked for (`at`: the oldest part from
- * qmaster).
- */
+/** The head of an answer: cluster, problems, and when each part was asked for (`at`: the oldest part from qmaster). */
 export const HEAD: Members<ClusterView> = {
   schema: { schema: { const: 1 }, of: () => 1 },
   cluster: text((view) => view.cluster),

@@ -7,10 +7,7 @@ function cellsFor(bytes: number, whole: number, width: number): number {
   return Math.min(width, Math.max(1, Math.round((bytes / whole) * width)));
 }
 
-/**
- * A host's memory: used, requested beyond that, free; memory that can't be requested counts as free. Empty: size
- * unknown.
- */
+/** A host's memory: used, requested beyond that, free (also what can't be requested). Empty: size unknown. */
 export function renderMemoryBar(host: HostView, width: number, screen: Screen): string {
   const whole = host.capacity ?? host.memoryTotal;
   if (whole === null || whole <= 0) return '';

@@ -21,10 +21,7 @@ export interface Account {
 /** Writes accounts, which come some at a time, in a machine format. */
 export interface AccountWriter {
   readonly some: (accounts: Iterable<Account>) => Iterable<string>;
-  /**
-   * The rest of the text after all accounts; `more`: what is written besides accounts, where the format has room for
-   * it.
-   */
+  /** The text after all accounts; `more`: what is written besides accounts, where the format has room for it. */
   readonly end: (...more: Parameters<JsonWriter['end']>) => Iterable<string>;
 }
 

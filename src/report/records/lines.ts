@@ -45,10 +45,7 @@ export function toLines(records: readonly JobRecord[], sort: RecordSort): Record
   );
 }
 
-/**
- * Characters of "2026-11-20T12:02:11": a spool directory may give the submission in microseconds, the accounting line
- * in seconds.
- */
+/** The length of "2026-11-20T12:02:11": spool directories may give microseconds, accounting lines give seconds. */
 const TO_THE_SECOND = 19;
 
 /** A line per job, its tasks and runs together, largest or latest first. */

@@ -114,10 +114,7 @@ function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): read
   ];
 }
 
-/**
- * Who, or what, has most of something: one line each, with a bar, its share of the whole, and other sums of the same
- * jobs.
- */
+/** Who, or what, has most of something: a line each, with a bar, its share of the whole, and sums of the same jobs. */
 export function renderTop(report: TopReport, screen: Screen): string[] {
   const { style, glyphs } = screen;
   const { totals, groups, all } = report;

@@ -49,10 +49,7 @@ type GridEngineSums = Pick<
 export const unusedByGridEngine = ({ unused_by_grid_engine_gib_hours: unused }: GridEngineSums): number =>
   Math.max(0, unused);
 
-/**
- * Memory requested above the peaks and above Grid Engine's figures together; as text with ~ where a part is by Grid
- * Engine's figure.
- */
+/** Memory unused by the peaks and by Grid Engine's figures together; as text with ~ if a part is by the latter. */
 export const unusedOfAll = (totals: Totals): number => unusedGibHours(totals) + unusedByGridEngine(totals);
 export const unusedText = (totals: Totals, format: (gibHours: number) => string): string =>
   `${totals.requested_with_grid_engine_gib_hours > 0 ? '~' : ''}${format(unusedOfAll(totals))}`;

@@ -35,10 +35,7 @@ function numberType(of: Expression, names: TypeOfName): Type & { readonly kind: 
   return type;
 }
 
-/**
- * The common type of values that are added, compared or chosen among. Throws ExpressionError where their dimensions
- * differ.
- */
+/** The common type of values that are added, compared or chosen among. Throws ExpressionError if they have none. */
 function common(types: readonly (Type & { readonly kind: 'number' })[], what: string, at: number): Type {
   const [first, ...others] = types.filter(({ of }) => of !== null);
   const given = first?.of ?? null;

@@ -2,10 +2,7 @@ import type { MemorySeries } from '../../record/record';
 
 const STEPS = 120;
 
-/**
- * Memory over time of many runs, each from its start. The values at each step are over the runs that had not ended by
- * then.
- */
+/** Memory over time of many runs, each from its start; at each step over the runs that had not ended by then. */
 export interface Course {
   readonly runs: number;
   readonly step_seconds: number;

@@ -12,10 +12,7 @@ export interface RowContext {
 }
 
 const TYPE = 'qmemacct.Sample';
-/**
- * CPU time is counted in steps of 10 ms: over a shorter time than this the percentage says little, and counts as no
- * peak.
- */
+/** CPU time is counted in steps of 10 ms: over less time the percentage says little, and counts as no peak. */
 const LEAST_FOR_PEAK_MS = 90;
 
 const hundredths = (value: number): number => Math.round(value * 100) / 100;

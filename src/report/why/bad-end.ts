@@ -41,10 +41,7 @@ export interface BadEnd {
   readonly seconds: number | null;
   readonly cpuSeconds: number | null;
   readonly slots: number;
-  /**
-   * What the job requested, by the category in its accounting line; null: no line was joined, or it is hidden from the
-   * reader.
-   */
+  /** What the job requested, by its accounting line's category; null: no line was joined, or it is hidden. */
   readonly asked: readonly CategoryRequest[] | null;
   readonly deletedBy: string | null;
   /** How Grid Engine says that execd enforced a limit: "failed 37"; null: it does not say so. */
@@ -56,10 +53,7 @@ export interface BadEnd {
 
 const isBad = (record: JobRecord): boolean => record.status !== 'running' && endedBadly(record);
 
-/**
- * The parts that ended badly. If the master ended well, so did the job, whatever its tasks returned, unless a task was
- * killed for its memory.
- */
+/** The parts that ended badly. If the master ended well so did the job, unless a task was killed for its memory. */
 function badParts(run: readonly JobRecord[]): JobRecord[] {
   const bad = run.filter(isBad);
   const master = run.find(({ pe_task_id: task }) => task === null);

@@ -21,10 +21,7 @@ function lines(standing: Standing, hypotheses: readonly Hypothesis[], width: num
   });
 }
 
-/**
- * The other causes that can lead to such an end, and why each fits, is open or is ruled out; the verdict's sentence
- * names the causes that fit best.
- */
+/** The other causes that can lead to such an end, and why each fits, is open, or is ruled out. */
 export function renderEvidence(why: Why, width: number, screen: Screen): string[] {
   const others = why.hypotheses.filter(({ suspect, cause }) => suspect && !why.causes.includes(cause));
   return (['consistent', 'undecidable', 'contradicted'] as const)

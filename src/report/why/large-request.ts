@@ -20,10 +20,7 @@ const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'ksh', 'zsh',
 /** A runtime that reserves address space when it starts, far more than it will use. */
 interface Runtime {
   readonly command: RegExp;
-  /**
-   * Address space that it takes before its heap; with a peak below this it has not started up. Measured: OpenJDK 17,
-   * Node 20 on Linux x86-64.
-   */
+  /** Address space before its heap; with less it has not started up. Measured: OpenJDK 17, Node 20 on Linux x86-64. */
   readonly startsWith: number;
   /** With a limit above this it starts up, whatever its defaults make of the node's memory. */
   readonly asksFor: number;

@@ -60,10 +60,7 @@ function growth({ series }: JobRecord): string {
   return last >= 0.9 * most && last - before > GROWING * most ? ', and was still growing' : '';
 }
 
-/**
- * What Grid Engine would say of a limit that it enforced; null: perhaps nothing. For a slave task it only says failed
- * 100.
- */
+/** What Grid Engine would say of a limit that it enforced; null: perhaps nothing. A slave task only has failed 100. */
 const sayingOfLimits = ({ dialect, subject, hidden }: BadEnd): string | null =>
   subject.pe_task_id === null && !(hidden && DIALECT_FACTS[dialect].namesWhoDeletes)
     ? DIALECT_FACTS[dialect].limitSaying
@@ -185,10 +182,7 @@ function addressSpaceLimit({ subject, dialect }: BadEnd): number | null {
   return (ofSlot ? asked.request_bytes : asked?.limit_bytes) ?? null;
 }
 
-/**
- * The limit at which the kernel refuses memory to each process of the subject, and how much of it is known to have been
- * used.
- */
+/** The limit at which the kernel refuses memory to each process of the subject, and how much was used of it. */
 interface Refusing {
   readonly complex: string;
   /** null: none, or none known. */

@@ -74,10 +74,7 @@ function examineAll(end: BadEnd, words: Words): Hypothesis[] {
   );
 }
 
-/**
- * Limits whose enforcement Grid Engine reports: if it reports one, and only one of these fits, that is as good as
- * certain.
- */
+/** Limits whose enforcement Grid Engine reports: then, if only one of these fits, it is as good as certain. */
 const ENFORCED: ReadonlySet<Cause> = new Set<Cause>(['h_vmem', 'resident-memory', 'h_rt', 'cpu-time']);
 
 function confidenceOf(end: BadEnd, best: readonly Hypothesis[], suspects: readonly Hypothesis[]): Confidence {
