@@ -1,18 +1,18 @@
 const KEEP_MS = 300_000;
-/** What was not found may be there soon. */
+/** Short, since what was not found may appear soon. */
 const KEEP_NOTHING_MS = 10_000;
 const MOST_KEPT = 10_000;
 
 interface Keeping<K> {
   readonly keepMs?: number;
   readonly keepNothingMs?: number;
-  /** What tells keys apart; left out: the keys themselves. */
+  /** The identity by which keys are compared; left out: the key itself. */
   readonly nameOf?: (key: K) => unknown;
 }
 
 /**
- * Remembers answers for five minutes, no answer (null) for 10 s, where nothing else is said; who asks meanwhile waits for
- * the same one. A rejection is not remembered.
+ * Remembers answers for five minutes and null for 10 s, unless the options say otherwise. Calls for a key whose lookup
+ * is under way share its answer. A rejection is not remembered.
  */
 export function cachedLookup<K, V>(
   find: (key: K) => Promise<V | null>,
@@ -26,7 +26,7 @@ export function cachedLookup<K, V>(
     if (known?.holds() === true) return known.answer;
     const since = now();
     let until = Infinity;
-    // Of a clock that was set back nobody knows how old an answer is.
+    // If the clock was set back, the answer's age is unknown: it no longer holds.
     const holds = (): boolean => since <= now() && now() < until;
     const answer = find(key);
     kept.delete(name);

@@ -42,14 +42,14 @@ export interface ServerOptions {
   >;
   readonly addresses: readonly ListenAddress[];
   readonly live: Pick<LiveState, 'current'>;
-  /** What callers may see, where it can change while the server runs; left out: as `settings` say. */
+  /** What callers may see, asked for at each request; left out: as `settings` say. */
   readonly access?: () => AccessSettings;
   /** Called at each request for pending jobs. */
   readonly wantPending?: () => Promise<void>;
-  /** What has been done with PostgreSQL's inbox. */
+  /** Counts of what was taken from PostgreSQL's inbox; null: there is no inbox. */
   readonly inbox?: () => InboxCounts | null;
   readonly accounting: AccountingService;
-  /** The same DB for what past runs advise: who submits a job does not wait behind a page's questions. */
+  /** The same DB, for advice at submission: a submission does not wait behind a page's questions. */
   readonly advice: AccountingService;
   readonly version: string;
   /** One line for each problem. */
@@ -79,7 +79,7 @@ async function peerUid(): Promise<(socket: Socket) => number | null> {
   };
 }
 
-/** Starts to answer at its addresses (Listening.begin). Rejects with UserError, and listens nowhere then. */
+/** Starts to answer at the given addresses (Listening.begin). Rejects with UserError; then it listens nowhere. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { settings, live, log, version, accounting, now = Date.now } = options;
   const { access: accessSettings = () => settings } = options;

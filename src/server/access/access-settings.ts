@@ -14,8 +14,9 @@ const accessOf = ({ serve_names, serve_admins, serve_tokens, visibility }: Acces
 });
 
 /**
- * What callers may see by the configuration file as it is now. A change holds when two looks in a row have seen it: a
- * file that is still being written could open everything. One that is gone or can't be used changes nothing.
+ * What callers may see, by the current configuration file. A change takes effect when two looks in a row have seen the
+ * same file: one that is still being written could open everything. A file that is gone or can't be used changes
+ * nothing.
  */
 export class FollowedAccess {
   readonly #path: string;
@@ -46,7 +47,7 @@ export class FollowedAccess {
     this.#logProblem(this.#take(state));
   }
 
-  /** Reads the file; why it can't be used, or null. */
+  /** Reads the file. Returns why it can't be used; null: it can. */
   #take(state: string): string | null {
     const stays = 'what callers may see stays as it was';
     if (state === 'ENOENT') return `${this.#path} is gone; ${stays}`;

@@ -1,9 +1,9 @@
 import type { JobRecord } from '../../record/record';
 
 /**
- * What a caller may see of other users' jobs. `anonymous`: the jobs without owners and names; `own`: not the jobs;
- * `project`: the jobs of their own projects, with owners and names where `named`, and no others.
- * `user`: whose jobs are the caller's own; null: nobody's.
+ * What a caller may see of other users' jobs. `anonymous`: the jobs without owners and names; `own`: none of the jobs;
+ * `project`: only the jobs in the caller's projects, with owners and names if `named`.
+ * `user`: the user whose jobs are the caller's own; null: no job is.
  */
 export type Access =
   | { readonly level: 'all' }
@@ -24,12 +24,12 @@ export function accessKey(access: Access): string {
   return access.level === 'project' ? `${key} ${JSON.stringify([access.named, ...access.projects])}` : key;
 }
 
-/** Whether owners and names of others' jobs are shown, where the jobs are. */
+/** Whether those of other users' jobs that are shown have their owners and names. */
 export function showsNames(access: Access): boolean {
   return access.level === 'all' || access.level === 'own' || (access.level === 'project' && access.named);
 }
 
-/** Whose a job is. */
+/** What decides who may see a job. */
 export type OwnerAndProject = Pick<JobRecord, 'owner' | 'project'>;
 
 export function isOwn(owner: string | null, access: Access): boolean {

@@ -5,33 +5,33 @@ import { FULL_ACCESS, type Access } from './access';
 import type { Tokens } from './tokens';
 import type { UserNames } from './name-service';
 
-/** How a request came. */
+/** What is known of the sender of a request. */
 export interface Caller {
-  /** By the kernel, over the unix socket; null: over HTTP. */
+  /** By the kernel over the unix socket, or by a session; null: neither. */
   readonly uid: number | null;
-  /** `Authorization`; beside it a session's cookie alone says who a request is from. */
+  /** The `Authorization` header. Over HTTP, only this and a session's cookie say who asks. */
   readonly authorization: string | undefined;
-  /** Secret of a session, out of its cookie. */
+  /** Secret of a session, from its cookie. */
   readonly session?: string | undefined;
-  /** Of the host at the other end, over HTTP. */
+  /** Address of the host at the other end, over HTTP. */
   readonly address?: string | undefined;
 }
 
 /**
- * For whom all users count together whom the name service does not know: a user namespace gives one person thousands of
- * uids. No user has this one.
+ * Stands for all users that the name service does not know; they count as one, since a user namespace gives one person
+ * thousands of uids. No user has this uid.
  */
 export const UNKNOWN_UID = -1;
 
-/** Root and the server's own user need no name. */
+/** Root or the server's own user: valid even if the name service does not know them. */
 export const isOwnUid = (uid: number): boolean => uid === 0 || uid === process.getuid?.();
 
-/** The uid for which a user's connections, requests and sessions count. */
+/** The uid to which a user's connections, requests and sessions count. */
 export async function countedUid(uid: number, names: Pick<UserNames, 'user'>): Promise<number> {
   return isOwnUid(uid) || (await names.user(uid)) !== null ? uid : UNKNOWN_UID;
 }
 
-/** Whose turn a request is: the user's, else the token's (a bad one gets no turn), else the host's. */
+/** Who takes turns: the user, else the token (a bad one is refused before), else the host. */
 export async function callerKey({ uid, authorization, address }: Caller, names: UserNames): Promise<string> {
   if (uid !== null) return `uid ${await countedUid(uid, names)}`;
   const token = bearerToken(authorization);
@@ -46,7 +46,7 @@ export interface CallerRules {
   readonly projectsOf: (user: string) => Promise<readonly string[]>;
 }
 
-/** What strangers see: `serve_names` and `visibility` both hold, so of two the stricter. */
+/** What strangers see: `serve_names` and `visibility` both apply, so the stricter of the two wins. */
 function accessOfStrangers({ serve_names: names, visibility }: CallerRules['settings']): Access {
   const named = names === 'all' || names === 'own';
   if (names === 'own' || visibility === 'own') return { level: 'own', user: null };
@@ -54,7 +54,7 @@ function accessOfStrangers({ serve_names: names, visibility }: CallerRules['sett
   return named ? FULL_ACCESS : { level: 'anonymous', user: null };
 }
 
-/** The same for a user who is known. */
+/** What a known user sees, made from what strangers see. */
 async function accessOfUser(user: string, strangers: Access, { projectsOf }: CallerRules): Promise<Access> {
   if (strangers.level === 'all') return strangers;
   return strangers.level === 'project'
@@ -77,7 +77,7 @@ async function isAdmin(name: string, gids: readonly number[], { settings, names 
   return false;
 }
 
-/** What a caller may see. Rejects with HttpProblem 401 where it shows a token that is none. */
+/** What a caller may see. Rejects with HttpProblem 401 for a token that is not one of the site's. */
 export async function accessOf(caller: Caller, rules: CallerRules): Promise<Access> {
   const { settings, tokens, names } = rules;
   const token = bearerToken(caller.authorization);

@@ -7,18 +7,18 @@ interface KnownUser {
   readonly gids: readonly number[];
 }
 
-/** Asks the name service without holding up anybody else: it may be a directory on another host. */
+/** Asks the name service without blocking the server: it may be a directory on another host. */
 export interface UserNames {
-  /** null: nobody of that uid, or no answer in time. */
+  /** null: nobody has this uid, or there was no answer in time. */
   user(uid: number): Promise<KnownUser | null>;
   /** Number of a group; null: no such group. */
   group(name: string): Promise<number | null>;
 }
 
-/** Run a program, resolve to what it printed; null where it failed. */
+/** Runs a program and resolves to what it printed; null: it failed. */
 export type RunProgram = (program: string, words: readonly string[]) => Promise<string | null>;
 
-/** By its path, within 5 s. */
+/** `program` is a path. A program that takes longer than 5 s has failed. */
 export const runProgram: RunProgram = (program, words) =>
   new Promise((resolve) => {
     const options = { timeout: 5000, encoding: 'utf8', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } } as const;

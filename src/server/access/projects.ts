@@ -5,7 +5,7 @@ import type { AccountingService } from '../accounting/accounting-thread';
 import { cachedLookup } from '../cached-lookup';
 import { FULL_ACCESS } from './access';
 
-/** Of each project, newest first: one of them that can be believed is enough. */
+/** Newest records of each project that are looked at: one that can be believed is enough. */
 const LOOKED_AT = 20;
 
 /**
@@ -38,7 +38,7 @@ export function newProjectsOf(
   const find = cachedLookup(async (user: string): Promise<readonly string[] | null> => {
     try {
       const bytes = await accounting.ask({ what: 'projects', query: { user, now: now() } }, FULL_ACCESS);
-      // Written by the thread of this process.
+      // Not checked: a thread of this process wrote it.
       return (JSON.parse(bytes.toString('utf8')) as { readonly projects: readonly string[] }).projects;
     } catch {
       // The server logs that the accounting DB can't be read; until it answers, users see their own jobs only.

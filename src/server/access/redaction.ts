@@ -11,11 +11,11 @@ import { isOwn, isShown, showsNames, type OwnerAndProject, type Access } from '.
 
 /**
  * Who sees what, for every answer of the server. Whatever names a person or shows what they run (owner, uid, group, job
- * name, account, command, messages) is of one kind: hidden together. Projects, queues, hosts and figures are not; a
- * host's totals count every job, shown or not.
+ * name, account, command, messages) is hidden together. Projects, queues, hosts and figures are not hidden; a host's
+ * totals count every job, shown or not.
  */
 
-/** The items that the caller may see, the others' hidden or left out. `projectOf`: null where it is not known. */
+/** The items that the caller may see; those of others are changed by `hide` or left out. `projectOf`: null: unknown. */
 function redacted<T extends { readonly owner: string | null }>(
   items: readonly T[],
   access: Access,
@@ -27,7 +27,7 @@ function redacted<T extends { readonly owner: string | null }>(
   return showsNames(access) ? shown : shown.map((item) => (isOwn(item.owner, access) ? item : hide(item)));
 }
 
-/** The project of a job by its number, out of lists that have it. */
+/** Finds the project of a job by its number, in lists that have projects. */
 function projectsByJob(
   jobs: readonly (OwnerAndProject & { readonly job: number })[],
 ): (item: { readonly job: number }) => string | null {
@@ -95,7 +95,7 @@ export function redactView(view: ClusterView, access: Access): ClusterView {
   };
 }
 
-/** What a field shows of a job that the caller must not know by name. */
+/** The value that is shown of a field if the caller may not see names. */
 function hideField(name: FieldName, value: JobRecord[FieldName]): unknown {
   const { personal, storage, empty } = FIELDS[name];
   if (personal) return name === 'owner' || name === 'job_name' ? HIDDEN : empty;

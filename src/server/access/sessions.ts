@@ -8,9 +8,9 @@ export type Credential = { readonly uid: number } | { readonly token: string };
 
 const SESSION_MS = 12 * HOUR_MS;
 const INVITATION_MS = 5 * 60_000;
-/** The oldest give way: each takes some hundred bytes. */
+/** Above this, the oldest is dropped; each takes some hundred bytes. */
 const MOST = 10_000;
-/** Of one user or token, so that nobody's are taken away by another's. */
+/** Limits for one user or token, so that nobody's are dropped for another's. */
 const SESSIONS_EACH = 100;
 const INVITATIONS_EACH = 5;
 
@@ -20,7 +20,7 @@ interface Kept<T> {
   readonly until: number;
 }
 
-/** Values under random names that only their holder knows; nothing of the name is kept but its digest. */
+/** Values under random names that only their holder knows; of a name, only its digest is kept. */
 class Secrets<T> {
   readonly #kept = new Map<string, Kept<T>>();
   readonly #lastsMs: number;
@@ -56,8 +56,8 @@ class Secrets<T> {
 const digest = (name: string): string => createHash('sha256').update(name).digest('base64');
 
 /**
- * Who has signed in with a browser, in memory: a restart signs everybody out. A session holds what was shown to begin it,
- * so that a token that is no longer accepted, or a user who is no longer known, has nothing of it.
+ * Who has signed in with a browser, in memory: a restart signs everybody out. A session keeps the credential that it
+ * was begun with, so that it is worth nothing once that token is no longer accepted or that user no longer known.
  */
 export class Sessions {
   readonly #sessions = new Secrets<Credential>(SESSION_MS, SESSIONS_EACH);
@@ -86,12 +86,12 @@ export class Sessions {
     return { code: this.#invitations.add(uid, holder, now), seconds: INVITATION_MS / 1000 };
   }
 
-  /** Whom a code is for; null: it has been used, or its time is over. */
+  /** The uid that a code is for; null: it has been used, or its time is over. */
   invited(code: string, now: number): number | null {
     return this.#invitations.get(code, now);
   }
 
-  /** The same; the code is used up. */
+  /** Like `invited`; also uses up the code. */
   redeem(code: string, now: number): number | null {
     const uid = this.#invitations.get(code, now);
     this.#invitations.remove(code);

@@ -10,7 +10,9 @@ export function sessionCookie(header: string | undefined): string | undefined {
   return pairs.find((pair) => pair.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1);
 }
 
-/** `Set-Cookie` that keeps a secret for so long; '' and 0 forget it. `secure`: by HTTPS only. */
+/**
+ * `Set-Cookie` that keeps a secret for some seconds; '' and 0 delete it. `secure`: the cookie is sent by HTTPS only.
+ */
 export function cookieFor(secret: string, seconds: number, secure: boolean): string {
   return `${COOKIE}=${secret}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
 }
@@ -25,8 +27,8 @@ export interface SignedIn {
 type SessionRules = Pick<CallerRules, 'tokens' | 'names'> & { readonly sessions: Sessions };
 
 /**
- * The caller whom a session's cookie stands for, and the session; a caller without one as it is. Rejects with HttpProblem
- * 401 where the session is over, unknown, or was begun with a token that is no longer accepted.
+ * The caller for whom a session's cookie stands, and the session; a caller without a cookie unchanged. Rejects with
+ * HttpProblem 401 if the session is over, unknown, or was begun with a token that is no longer accepted.
  */
 export async function resolveSession(
   caller: Caller,

@@ -4,7 +4,7 @@ import { MIB } from '../../base/units';
 import { fileState } from '../../base/file-state';
 import { reasonOf } from '../../base/user-error';
 
-/** Shorter ones can be guessed. */
+/** Shorter tokens can be guessed. */
 const SHORTEST = 16;
 const LONGEST_FILE_BYTES = MIB;
 const GROUP_OR_OTHERS = 0o077;
@@ -17,7 +17,9 @@ interface Kept {
   readonly problem: string | null;
 }
 
-/** Tokens of a file that only its owner (this process's user, or root) can read. Throws where it can't be trusted. */
+/**
+ * Digests of the tokens in a file that only its owner (this process's user, or root) can read. Throws for any other.
+ */
 function readTokens(path: string): readonly Buffer[] {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -50,7 +52,9 @@ function hintOf(error: unknown): string {
 
 const NONE: Kept = { state: '', digests: [], problem: null };
 
-/** The site's tokens: who shows one sees what an admin sees. The file has one in a line and `#` comments; '' has none. */
+/**
+ * The site's tokens: a caller with one sees what an admin sees. The file has one a line and `#` comments; '': no file.
+ */
 export class Tokens {
   readonly #path: () => string;
   #kept = NONE;
@@ -59,7 +63,7 @@ export class Tokens {
     this.#path = path;
   }
 
-  /** Whether this is one of them; takes the same time whichever it is. */
+  /** Whether this is one of the site's tokens; takes the same time for any token. */
   has(token: string): boolean {
     const shown = digest(token);
     return this.#newest().digests.reduce((found, known) => timingSafeEqual(known, shown) || found, false);
@@ -70,7 +74,7 @@ export class Tokens {
     return this.#newest().problem;
   }
 
-  /** The file is read again when it has changed, or is another one. */
+  /** Reads the file again when it has changed, or is another one. */
   #newest(): Kept {
     const path = this.#path();
     if (path === '') return NONE;

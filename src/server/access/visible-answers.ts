@@ -8,15 +8,15 @@ import { recordKeyText } from '../../record/record';
 import { redactRecords } from './redaction';
 import { isOwn, showsNames, type Access } from './access';
 
-/** A part of what a caller may see: to be added, or, as it stands in two that are added, to be taken off. */
+/** A part of what a caller may see: added, or subtracted because two of the added parts contain it. */
 interface VisiblePart<Filter extends RecordFilter> {
   readonly sign: 1 | -1;
   readonly filter: Filter;
 }
 
 /**
- * What a caller may see of the records of a filter, as filters that a store can answer: their signed sum has each of
- * these records once. Who may not see names can't find them out by asking for them either.
+ * What a caller may see of a filter's records, split into filters that a store can answer: their signed sum has each of
+ * these records once. A caller who may not see names can't find them out by filtering for them either.
  */
 function visibleParts<Filter extends RecordFilter>(filter: Filter, access: Access): readonly VisiblePart<Filter>[] {
   if (access.level === 'all') return [{ sign: 1, filter }];
@@ -56,7 +56,7 @@ export async function visibleRecords(
   let totals = NO_TOTALS;
   const subtracted = [];
   for (const { sign, filter } of parts) {
-    // Of what is taken off only the sums are needed.
+    // Of a subtracted part only the totals are needed.
     const answer = await reader.records(sign < 0 ? { ...filter, limit: 1 } : filter);
     if (sign < 0) subtracted.push(answer.totals);
     else {
@@ -83,8 +83,8 @@ async function sumParts(query: SummaryQuery, access: Access, reader: AccountingR
 }
 
 /**
- * Sums over the records that a caller may see. Grouped by owner or name, all groups whose names the caller must not
- * know are one. Rejects with StoreError.
+ * Sums over the records that a caller may see. When they are grouped by owner or job name, all groups whose names the
+ * caller may not see are one group. Rejects with StoreError.
  */
 export async function visibleSummary(
   query: SummaryQuery,

@@ -9,13 +9,12 @@ import { FairQueue } from './fair-queue';
 
 /** On whose behalf something is asked. */
 export interface Requester {
-  /** Equal for what one user, token or host asks: requesters take turns. */
+  /** Equal for all questions of one user, token or host; keys take turns. */
   readonly key: string;
-  /** Aborted when nobody waits for the answer any more; null: somebody always does. */
+  /** Aborted when nobody waits for the answer any more; null: somebody always waits. */
   readonly gone: AbortSignal | null;
 }
 
-/** The server itself. */
 const SERVER_ITSELF: Requester = { key: 'server', gone: null };
 
 /** Where the routes ask the accounting DB; the work is done in a thread of its own. */
@@ -37,18 +36,18 @@ export interface AccountingThreadOptions {
   readonly path: string;
   /** pgpass file for it; empty: none. */
   readonly credentials?: string;
-  /** ms until a question is given up. */
+  /** ms after which a question is answered with 503. */
   readonly patienceMs?: number;
-  /** ms until its thread is ended, whether or not somebody still waits, so that others' questions are answered. */
+  /** ms after which the thread is ended that still works on a question, so that other questions get their turn. */
   readonly longestMs?: number;
   /** Questions that may wait at a time. */
   readonly mostWaiting?: number;
-  /** Hears of questions that the DB needs `slowMs` for, or longer. */
+  /** Gets a line for each question that took the DB `slowMs` or longer, or was broken off. */
   readonly log?: (line: string) => void;
   readonly slowMs?: number;
-  /** While nothing waits for this thread it takes what waits for that one. */
+  /** When no question waits for this thread, it takes those that wait for that one. */
   readonly helps?: AccountingThread;
-  /** The thread's program: a test may put another there. */
+  /** The thread's program; tests pass another. */
   readonly program?: string;
 }
 
@@ -56,16 +55,19 @@ const PATIENCE_MS = 20_000;
 const LONGEST_MS = 60_000;
 const SLOW_MS = 3000;
 const LONGEST_LOGGED = 500;
-/** The caller gets the reason, and the next question a new connection. */
+/**
+ * How long PostgreSQL may be silent, as a share of the patience. Below 1, so that the caller still gets the reason, and
+ * the next question a new connection.
+ */
 const SILENCE_SHARE = 0.9;
-/** More than there can be connections (http/server.ts): who waits is answered in turn. */
+/** Above the number of connections (http/connection-limit.ts), so that a question is rather queued than refused. */
 const MOST_WAITING = 2500;
 
 const TOO_MANY = 'too many questions wait for the accounting DB; ask again in a moment';
 
 interface Waiting extends WorkerRequest {
   readonly caller: string;
-  /** Once: what comes later is dropped. */
+  /** Only the first call counts. */
   readonly settle: (reply: Omit<WorkerReply, 'id'>) => void;
 }
 
@@ -73,19 +75,19 @@ type Problem = NonNullable<WorkerReply['problem']>;
 
 const away = (detail: string): { readonly problem: Problem } => ({ problem: { status: 503, detail } });
 
-/** Of all threads: one may answer what waited for another. */
+/** The last id given. Ids are unique over all threads, since one may answer what waited for another. */
 let questions = 0;
 
 /**
- * The thread that reads the accounting DB, and the questions that wait for it; one is in it at a time. It is started with
- * the first question, and again where it has ended.
+ * The thread that reads the accounting DB, and the queue of questions for it; it works on one at a time. The thread
+ * starts with the first question, and again after it has ended.
  */
 export class AccountingThread implements AccountingService {
   readonly #queue = new FairQueue<Waiting>();
   readonly #options: AccountingThreadOptions;
   readonly #patienceMs: number;
   #worker: Worker | null = null;
-  /** In the thread, whether or not somebody still waits for it. */
+  /** The question that the thread works on, whether or not somebody still waits for the answer. */
   #underWay: Waiting | null = null;
   #sentAt = 0;
   #overdue: NodeJS.Timeout | undefined;
@@ -190,7 +192,7 @@ export class AccountingThread implements AccountingService {
     return started;
   }
 
-  /** The next question starts another thread, as soon as this one has ended. */
+  /** Ends the thread; as soon as it has ended, the next question starts another. */
   #interrupt(): void {
     const seconds = ((performance.now() - this.#sentAt) / 1000).toFixed(1);
     this.#options.log?.(`the accounting DB has not answered for ${seconds} s: its reader is ended and started again`);
@@ -216,7 +218,7 @@ export class AccountingThread implements AccountingService {
     log(printable(`slow: the accounting DB needed ${(ms / 1000).toFixed(1)} s for "${question.what}" ${query}`));
   }
 
-  /** What the DB itself has answered; that too many ask for it is not its fault. */
+  /** Notes whether the DB can be read. Not called when the queue is full, which is not the DB's fault. */
   #note({ problem }: Omit<WorkerReply, 'id'>): void {
     if (problem === undefined) this.#problem = null;
     else if (problem.status === 503) this.#problem = problem.detail;

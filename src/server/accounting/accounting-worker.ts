@@ -9,11 +9,11 @@ import { HttpProblem } from '../http/http-problem';
 import type { Access } from '../access/access';
 
 /**
- * The thread that reads the accounting DB and writes its answers as JSON: a large answer, or a disk that hangs, holds up
- * no one who asks for the running cluster.
+ * The thread that reads the accounting DB and writes its answers as JSON: neither a large answer nor a disk that hangs
+ * delays requests about the running cluster.
  */
 
-/** `question` null: whether the DB can be read. */
+/** `question` null: only checks whether the DB can be read. */
 export interface WorkerRequest {
   readonly id: number;
   readonly question: AccountingQuery | null;
@@ -33,19 +33,19 @@ export interface WorkerReply {
   readonly problem?: { readonly status: number; readonly detail: string };
 }
 
-/** Most pages' questions come within this time, and see one moment. */
+/** For so long, questions are answered from one snapshot of PostgreSQL: all questions of most pages. */
 const SHARED_MS = 1000;
 
 const { path, credentials, silenceMs } = workerData as WorkerSettings;
 
-/** A number of the file at `path`: another one where another file has taken its place. */
+/** Identifies the file at `path`; changes when another file takes its place. */
 function identityOf(path: string): string {
   if (isPostgresUrl(path)) return path;
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? '' : `${found.dev}:${found.ino}`;
 }
 
-/** The accounting DB, kept open between questions as long as it is the file of that name. */
+/** The accounting DB, kept open between questions as long as `path` names the same file. */
 class KeptReader {
   #kept: { readonly reader: AccountingReader; readonly identity: string } | null = null;
 
@@ -57,7 +57,7 @@ class KeptReader {
     return this.#kept.reader;
   }
 
-  /** The next question opens it anew. */
+  /** The next question opens the DB anew. */
   async close(): Promise<void> {
     const { reader } = this.#kept ?? {};
     this.#kept = null;
@@ -81,13 +81,13 @@ async function answer({ id, question, access }: WorkerRequest): Promise<WorkerRe
     if (question === null) return { id };
     return { id, json: new TextEncoder().encode(await answerQuery(question, access, reader)) };
   } catch (error) {
-    // Not waited for: leaving a server that has fallen silent takes its time.
+    // Not awaited: closing the connection to a silent server takes long.
     if (!(error instanceof HttpProblem)) void store.close().catch(() => undefined);
     return { id, problem: problemOf(error) };
   }
 }
 
-/** The next question comes when this one has its answer. */
+/** AccountingThread sends the next question only after this one is answered. */
 parentPort?.on('message', (asked: WorkerRequest) => {
   void answer(asked).then((reply) =>
     parentPort?.postMessage(reply, reply.json === undefined ? [] : [reply.json.buffer as ArrayBuffer]),

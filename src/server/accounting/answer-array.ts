@@ -20,31 +20,31 @@ import { causeAccounts, type CauseAccount } from '../../report/why/causes';
 import { PLAIN_WORDS } from '../../report/why/words';
 import { HttpProblem } from '../http/http-problem';
 
-/** The tasks of the newest array job of a number, added up. */
+/** Asks for the newest array job with this number, its tasks added up. */
 export interface ArrayQuery {
   readonly job_id: number;
   readonly cluster?: string;
 }
 
-/** Tasks closest to their limit, and tasks whose memory over time is read: each is a question of its own. */
+/** At most this many tasks closest to their limit are given, and as many read for their series: each costs a query. */
 const SINGLE_TASKS = 50;
 const MOST_PEAKS = 500;
-/** Bad ends that are explained, and kinds of causes that are answered. */
+/** At most this many bad ends are explained, and this many kinds of causes are given. */
 const MOST_EXPLAINED = 1000;
 const MOST_KINDS = 5;
 
 interface ArrayContext {
   readonly reader: AccountingReader;
   readonly dialect: Dialect | undefined;
-  /** Whether the caller is shown the record as it is. */
+  /** Whether the caller may see the record unredacted. */
   readonly sees: (record: JobRecord) => boolean;
-  /** Of what the caller may see. */
+  /** Built only from records that the caller may see. */
   readonly history: ClassHistory;
-  /** Runs as the answer has them. Rejects with StoreError. */
+  /** Turns runs into the objects of the answer. Rejects with StoreError. */
   readonly give: (runs: readonly JobAttempt[]) => Promise<readonly object[]>;
 }
 
-/** At most so many, evenly chosen, the first and the last among them. */
+/** At most `most` of `all`, evenly spaced, with the first and the last. */
 function evenly<T>(all: readonly T[], most: number): readonly T[] {
   if (all.length <= most) return all;
   return Array.from({ length: most }, (_, index) => all[Math.round((index * (all.length - 1)) / (most - 1))]).flatMap(
@@ -54,7 +54,7 @@ function evenly<T>(all: readonly T[], most: number): readonly T[] {
 
 type RunsOf = (tasks: readonly JobRecord['task_id'][]) => Promise<readonly JobAttempt[]>;
 
-/** The latest run of each of some tasks of a job, whole. */
+/** Reads the latest run of each given task of the job, with all fields. */
 function runsReader(reader: AccountingReader, job: { readonly job_id: number; readonly cluster?: string }): RunsOf {
   return async (tasks) => {
     const runs: JobAttempt[] = [];
@@ -66,7 +66,7 @@ function runsReader(reader: AccountingReader, job: { readonly job_id: number; re
   };
 }
 
-/** The most frequent kinds of causes, each with that of one task. */
+/** The most frequent kinds of causes, each with the account of one of its tasks. */
 async function commonCauses(
   bad: readonly BadTask[],
   runsOf: RunsOf,

@@ -12,13 +12,13 @@ import { wholeOf } from '../../report/job/job-whole';
 import { courseOf } from '../../report/series/course';
 import type { ClassAnswer, ClassRun } from './class-shape';
 
-/** A kind of job, and the risk that its next run may need more. */
+/** A kind of job, and the accepted risk that its next run needs more than is advised. */
 export interface ClassQuery {
   readonly fields: ClassFields;
   readonly risk: number;
 }
 
-/** Runs whose memory over time is read: each is a question of its own. */
+/** At most this many of the latest runs are read for their series: each costs a query. */
 const COURSE_RUNS = 50;
 
 const iso = (seconds: number): string => new Date(seconds * 1000).toISOString();
@@ -46,7 +46,7 @@ async function seriesOf({ records }: MemoryRun, reader: AccountingReader): Promi
   return first === undefined ? null : wholeOf([first, ...others]).total.series;
 }
 
-/** `history`: of what the caller may see, and of nothing else. Rejects with StoreError. */
+/** `history` must be built only from records that the caller may see. Rejects with StoreError. */
 export async function answerClass(
   { fields, risk }: ClassQuery,
   history: ClassHistory,

@@ -35,13 +35,13 @@ import { sharedProjects } from '../access/projects';
 import { mayAskFor, seesAll, type Access } from '../access/access';
 import { visibleRecords, visibleSummary } from '../access/visible-answers';
 
-/** What callers ask of the accounting DB. */
+/** What callers can ask the accounting DB. */
 export type AccountingQuery =
   | { readonly what: 'job'; readonly query: JobQuery; readonly dialect?: Dialect; readonly rulesFile?: string }
   | { readonly what: 'array'; readonly query: ArrayQuery; readonly dialect?: Dialect; readonly rulesFile?: string }
   | { readonly what: 'tasks'; readonly query: TaskTableQuery }
   | { readonly what: 'class'; readonly query: ClassQuery }
-  /** `nextTime`: each record with what to request for the next run. */
+  /** `nextTime`: adds to each record what to request for the next run. */
   | { readonly what: 'records'; readonly query: RecordsQuery; readonly nextTime?: boolean }
   | { readonly what: 'summary'; readonly query: SummaryQuery & { readonly limit: number } }
   | { readonly what: 'running'; readonly query: RunningQuery }
@@ -51,25 +51,25 @@ export type AccountingQuery =
   /** For the server itself: the projects whose jobs this user may see. */
   | { readonly what: 'projects'; readonly query: { readonly user: string; readonly now: number } };
 
-/** Bad ends that are explained in one answer: about 3 MB of JSON. */
+/** At most this many bad ends are explained in one answer: about 3 MB of JSON. */
 export const MOST_CAUSES = 1000;
 
-/** Records that the caller may see, and no others. */
+/** A search that finds only records that the caller may see. */
 function finder(access: Access, reader: AccountingReader): (asked: RecordsQuery) => Promise<readonly StoredRecord[]> {
   return async (asked) => (await visibleRecords(asked, access, reader)).records;
 }
 
-/** A record as JSON has it (`answer-shapes.ts`). */
+/** A record in its JSON form (`answer-shapes.ts`). */
 function given({ record, ended, provenance }: StoredRecord): object {
   return { ...withDerived(record), ended, provenance };
 }
 
-/** What says which runs of a job there are, and who may see them. */
+/** The fields that tell which runs a job has, and who may see them. */
 const RUN_FIELDS: readonly FieldName[] = [...ATTEMPT_FIELDS, 'status', 'project'];
 
-/** Rejects with HttpProblem where there are too many, which are not read whole to see that. */
+/** Rejects with HttpProblem if the job has too many records; only RUN_FIELDS are read to find that out. */
 async function visibleJob(query: JobQuery, access: Access, reader: AccountingReader): Promise<JobAnswer> {
-  // Which job of this number is the newest is asked of those that the caller may see.
+  // Redacted first: the newest job of this number is the newest that the caller may see.
   const arranged = ({ records }: JobAnswer): JobAnswer => arrangeAttempts(redactRecords(records, access), query);
   const all = { ...query, all: true };
   const found = await reader.job({ ...all, most_whole: MOST_RECORDS, fields: RUN_FIELDS });
@@ -166,7 +166,7 @@ async function answerSummary(
   reader: AccountingReader,
 ): Promise<object> {
   checkOwner(query.owner, access);
-  // One more than is listed shows whether there are more.
+  // One group more than is listed shows whether there are more.
   const { groups, ...sums } = await visibleSummary({ ...query, limit: query.limit + 1 }, access, reader);
   return {
     schema: RECORD_SCHEMA,
@@ -178,7 +178,7 @@ async function answerSummary(
   };
 }
 
-/** Only where the caller sees all of it as it is. */
+/** Rejects with HttpProblem unless the caller may see every run unredacted. */
 async function answerTasks(query: TaskTableQuery, access: Access, reader: AccountingReader): Promise<object> {
   const fields = [...new Set([...query.fields, 'owner', 'project'] as const)];
   const table = (await reader.taskTable?.({ ...query, fields })) ?? null;

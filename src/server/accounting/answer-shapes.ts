@@ -57,13 +57,13 @@ import { CAUSES, STANDINGS } from '../../report/why/hypothesis';
 import { CONFIDENCES } from '../../report/why/why';
 
 /**
- * The server's answers out of the accounting DB. From these shapes come the description of the interface and the check
- * of the client that reads them.
+ * Shapes of the server's answers from the accounting DB. The OpenAPI description and the checks of our own client are
+ * made from them.
  */
 
-/** Records in one answer: about 20 MB of JSON. */
+/** At most this many records in one answer: about 20 MB of JSON. */
 export const MOST_RECORDS = 10_000;
-/** Groups in one: about 6 MB. */
+/** At most this many groups in one answer: about 6 MB. */
 export const MOST_GROUPS = 10_000;
 
 /** What a summary can be grouped by. */
@@ -71,13 +71,13 @@ export const SUMMARY_KEYS = [...DIMENSIONS, 'day', 'cluster'] as const satisfies
 
 const parts: Record<string, Schema> = {};
 
-/** The shape, described under a name of its own. */
+/** The shape, listed under a name of its own in the OpenAPI description. */
 function part<T>(name: string, shape: Shape<T>): Shape<T> {
   parts[name] = shape.schema;
   return named(shape, name);
 }
 
-/** Parts of the answers by their names under `components`; a record's own parts are named by its table of fields. */
+/** Parts of the answers by their names under OpenAPI's `components`; `record/fields.ts` names the parts of a record. */
 export const ANSWER_PARTS: Readonly<Record<string, Schema>> = parts;
 for (const [name, { schema }] of Object.entries({
   Bracket: bracket,
@@ -135,7 +135,7 @@ const RECORD_MEMBERS: Readonly<Record<string, Shape<unknown>>> = {
   ...MERGED,
 };
 
-/** In JSON the record's fields stand beside how it was put together, and beside what follows from them. */
+/** In JSON the record's fields stand beside the merge data (MERGED) and the figures derived from them. */
 const record: Shape<StoredRecord> = part('Record', {
   read: (value) => ({ record: recordShape.read(value), ...merged.read(value) }),
   schema: object(RECORD_MEMBERS, "one job's account on one host (schema 1)").schema,
@@ -266,12 +266,12 @@ const listed: Shape<StoredRecord> = part('ListedRecord', {
   ).schema,
 });
 
-/** Records in one answer with `next_time`: each kind of job is a question to the accounting DB. */
+/** At most this many records in one answer with `next_time`: each kind of job costs a query. */
 export const MOST_ADVISED = 1000;
 
 export const recordsAnswer = part('Records', object({ schema, records: many(listed), totals, shown }));
 
-/** Millions of cells: none is copied. */
+/** Checked without copying: there can be millions of cells. */
 const cells: Shape<readonly Cell[]> = {
   read: (value) => {
     const isCell = (cell: unknown): boolean => cell === null || typeof cell === 'number' || typeof cell === 'string';
@@ -298,7 +298,7 @@ export const tasksAnswer = part(
 /** The last heartbeats of running jobs. */
 export const runningAnswer = part('Running', object({ schema, records: many(record) }));
 
-/** What hosts last said of themselves. */
+/** The last heartbeat of each host. */
 export const nodesAnswer = part('Nodes', object({ schema, nodes: many(part('Node', nodeHeartbeatShape)) }));
 
 const group: Shape<SummaryGroup> = part(

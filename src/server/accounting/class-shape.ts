@@ -18,7 +18,7 @@ import type { ClassObject } from '../../report/advice/class-screen';
 import type { OutcomeObject, ReplayObject } from '../../report/advice/replay';
 import type { Course } from '../../report/series/course';
 
-/** What is answered of a kind of job. */
+/** Shape of the answer about a kind of job. */
 
 const count = integer(0);
 const bytes = number(0);

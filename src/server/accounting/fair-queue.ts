@@ -1,6 +1,6 @@
-/** What waits, by caller: callers take turns, and each one's items go in the order they came. */
+/** A queue in which callers take turns; the items of each caller keep their order. */
 export class FairQueue<Item> {
-  /** In the order of their turns. */
+  /** Items by caller, in the order of the callers' turns. */
   readonly #callers = new Map<string, Set<Item>>();
   #size = 0;
 
@@ -35,7 +35,7 @@ export class FairQueue<Item> {
     if (items.size === 0) this.#callers.delete(caller);
   }
 
-  /** The newest item of the caller who has most of them, which is to make room for another caller's. */
+  /** The newest item of the caller with the most items: the one to drop when the queue is full. */
   newestOfLargest(): Item | undefined {
     const largest = [...this.#callers.values()].reduce<Set<Item> | null>(
       (most, items) => (most === null || items.size > most.size ? items : most),

@@ -11,19 +11,19 @@ import { nodesAnswer, summaryAnswer } from './answer-shapes';
 const KEEP_SUMS_MS = 300_000;
 /** As often as hosts send one. */
 const KEEP_HEARTBEATS_MS = 60_000;
-/** Where there was none. */
+/** How long it is remembered that the DB did not answer. */
 const KEEP_NOTHING_MS = 30_000;
-/** Owners and projects that have series: those with most requested memory. */
+/** At most this many owners, and as many projects, have series: those with the most requested memory-hours. */
 const MOST_GROUPS = 1000;
 
-/** An answer of the accounting DB for each kind of caller; null: it does not answer. Never rejects. */
+/** An answer of the accounting DB for each kind of caller; null: the DB does not answer. Never rejects. */
 type KeptAnswers<T> = (access: Access) => Promise<T | null>;
 
 /** What /metrics shows of the accounting DB. */
 export interface MetricsAnswers {
   /** Sums of the last 24 hours. */
   readonly day: KeptAnswers<DaySums>;
-  /** The last one of each host, of the last seven days. */
+  /** The last heartbeat of each host that sent one in the last seven days. */
   readonly heartbeats: KeptAnswers<readonly NodeHeartbeat[]>;
 }
 
@@ -38,7 +38,7 @@ export function newMetricsAnswers(
     if (!answer.ok) throw new Error(answer.error);
     return answer.value;
   };
-  /** Who scrapes every few seconds does not have the accounting DB read each time. */
+  /** Keeps answers, so that a scrape every few seconds does not read the accounting DB each time. */
   const kept = <T>(find: (access: Access, until: number) => Promise<T>, keepMs: number): KeptAnswers<T> =>
     // The server logs that the accounting DB can't be read, and /metrics says so.
     cachedLookup((access: Access) => find(access, now()).catch(() => null), now, {

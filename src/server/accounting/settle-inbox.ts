@@ -8,7 +8,7 @@ import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
 
 const EVERY_MS = 5_000;
-/** What a person has to fix is tried so many times less often. */
+/** After an error that a person has to fix, the pause is this many times as long. */
 const SELDOM = 12;
 
 interface InboxWork {
@@ -18,9 +18,9 @@ interface InboxWork {
 }
 
 /**
- * Moves what nodes deliver to a PostgreSQL accounting DB from its inbox into its table, again and again; where the
- * server's role may not, readers merge what waits. `everyMs`: the pause after each time. Its `stop` resolves once the
- * work in hand has ended.
+ * Moves what nodes deliver to a PostgreSQL accounting DB from its inbox into its table, again and again. If the
+ * server's role may not do so, readers merge what waits. `everyMs`: the pause between rounds. `stop` resolves once the
+ * current round has ended.
  */
 export function settleInbox(settings: Settings, log: (line: string) => void, everyMs = EVERY_MS): InboxWork {
   if (!isPostgresUrl(settings.accounting)) return { counts: () => null, stop: () => Promise.resolve() };
@@ -39,10 +39,10 @@ export function settleInbox(settings: Settings, log: (line: string) => void, eve
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       logState(`the inbox waits: ${error.message}`);
-      // Opened anew, it knows the password and the certificates of that time.
+      // Opening the store again reads the password and the certificates again.
       await store?.close();
       store = null;
-      // A role that may only read.
+      // The role may only read: no further round.
       if (isNotAllowed(error)) return;
       if (!error.retry) pauseMs *= SELDOM;
     }

@@ -35,7 +35,7 @@ import {
 import { healthShape } from '../routes/health';
 import { ClientError, newServerClient, type ServerAnswer, type ServerClient } from './server-client';
 
-/** Jobs: the server answers several questions while it would wait for the next. */
+/** Jobs that are asked for at a time, so that the server does not wait for the next question. */
 const ASKED_AT_ONCE = 16;
 
 /** HTTP: the job has more records than one answer holds. */
@@ -61,9 +61,9 @@ function parametersOf({
   return { ...choice, states: states?.join(','), fields: undefined };
 }
 
-/** Parts of an interval differ in how much they hold: a page that is asked for in vain costs a second. */
+/** More parts than the average needs, since some hold more than others: a page that does not fit costs a second. */
 const SPARE_ROOM = 1.5;
-/** Records that are put together from pages: about 20 s of them. */
+/** At most this many records are put together from pages: that takes about 20 s. */
 const MOST_PAGED = 250_000;
 
 /** An accounting DB as `qmemacct serve` shows it to this user. Its methods reject with StoreError. */
@@ -82,7 +82,7 @@ export class RemoteReader implements AccountingReader {
     const found = this.#checked(answer, jobAnswer);
     if (found === null) return NOTHING;
     const { records, older_incarnations, newer_incarnations } = found;
-    // The server's advice rests on what it shows; who reads here makes its own.
+    // Without the server's advice: users of a reader make their own.
     const plain = records.map(({ record, ended, provenance, attempt, attempts, incarnation }) => ({
       ...{ record, ended, provenance, attempt, attempts, incarnation },
     }));
@@ -106,12 +106,13 @@ export class RemoteReader implements AccountingReader {
     };
   }
 
-  /** All records of a job that has more than one answer holds. */
+  /** All records of a job with too many for one answer. */
   async #largeJob({ job_id, task_id, cluster }: JobQuery): Promise<readonly StoredRecord[]> {
     const choice = { job_id, ...(cluster === undefined ? {} : { cluster }), limit: Infinity };
     const until = Date.now() + DAY_MS;
     const newest = await this.#page({ ...choice, since: 0, until, totals: false });
-    // Parts of all of time would nearly all be empty: jobs that had the number before are few, and asked for apart.
+    // If all of time were split, nearly all parts would be empty: the few older jobs of this number are asked for
+    // apart.
     const submitted = newest.records.map(({ record }) => Date.parse(record.submitted_at ?? '') || 0);
     const since = submitted.reduce((first, time) => Math.min(first, time), until);
     const parts = [
@@ -137,12 +138,12 @@ export class RemoteReader implements AccountingReader {
 
   async records(query: RecordsQuery): Promise<RecordsAnswer> {
     const wanted = query.limit ?? 0;
-    // How many there are says how they are to be asked for.
+    // The totals are needed: how many records there are decides how to ask for them.
     const counted = { ...query };
     if (wanted > MOST_RECORDS) delete counted.totals;
     const page = await this.#page(counted);
     if (wanted <= MOST_RECORDS) return page;
-    // The newest come first; of another order any part may hold the first ones, and no part is in the order of all.
+    // By time, the newest parts suffice; in another order any part may hold first ones: all are read, in no order.
     const most = (query.sort ?? 'time') === 'time' ? wanted : Infinity;
     const needed = Math.min(most, page.totals.records);
     if (needed > MOST_PAGED)
@@ -171,7 +172,7 @@ export class RemoteReader implements AccountingReader {
   }
 
   async summary(query: SummaryQuery): Promise<SummaryAnswer> {
-    // Who wants all groups, and has more than one answer holds, gets the largest.
+    // A caller who wants all groups gets the largest ones if there are too many for one answer.
     const all = query.limit === undefined || query.limit > MOST_GROUPS;
     const choice = all ? { ...query, limit: MOST_GROUPS, sort: query.sort ?? 'requested_gib_hours' } : query;
     const answer = await this.#found(`/v1/summary${queryText(parametersOf(choice))}`, summaryAnswer);
@@ -200,7 +201,7 @@ export class RemoteReader implements AccountingReader {
     return new StoreError(this.#place, reason, 'ask the admins to check qmemacct serve', true, cause);
   }
 
-  /** null: it knows nothing of that (status 404). */
+  /** null: the server knows nothing of it (status 404). */
   async #ask<T>(target: string, shape: Shape<T>): Promise<T | null> {
     return this.#checked(await this.#get(target), shape);
   }
@@ -231,12 +232,12 @@ export class RemoteReader implements AccountingReader {
   }
 
   /**
-   * All records of an interval that has more than one answer holds, the newest part first: so many parts that each
-   * should fit.
+   * All records of an interval, the newest part first. If they are too many for one answer, the interval is split into
+   * so many parts that each should fit.
    */
   async *#every(query: RecordsQuery, page: RecordsAnswer): AsyncGenerator<readonly StoredRecord[]> {
     const { since, until } = query;
-    // Totals leave out what an owner alone says: a full page may have more behind it.
+    // Totals leave out self-reported records: more may follow a full page.
     if (page.totals.records <= page.records.length && page.records.length < MOST_RECORDS) {
       yield page.records;
       return;
@@ -253,8 +254,8 @@ export class RemoteReader implements AccountingReader {
 }
 
 /**
- * Opens the accounting DB behind the server at `socket`. Rejects with ClientError where no server answers there, and
- * with StoreError where it can't read the DB either.
+ * Opens the accounting DB behind the server at `socket`. Rejects with ClientError if no server answers there, and with
+ * StoreError if the server can't read the DB either.
  */
 export async function openRemoteReader(socket: string): Promise<AccountingReader> {
   const client = newServerClient(socket);

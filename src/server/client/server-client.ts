@@ -12,12 +12,12 @@ export interface ServerAnswer {
 /** Asks a server over its unix socket. */
 export interface ServerClient {
   readonly socket: string;
-  /** Rejects with ClientError where there is no answer, or one that is no JSON. */
+  /** Rejects with ClientError if there is no answer, or one that is not JSON. */
   get(target: string): Promise<ServerAnswer>;
   close(): void;
 }
 
-/** No answer: why, in a few words (`code` where the system gave one). */
+/** Why there is no usable answer, in a few words; `code`: the system's error code, if it gave one. */
 export class ClientError extends UserError {
   constructor(
     reason: string,

@@ -3,11 +3,11 @@ import type { Requester } from '../accounting/accounting-thread';
 import type { Body } from './body';
 import type { RenderTurns } from './render-turns';
 
-/** Far more than a site has routes and kinds of callers; what is above is made anew each time. */
+/** Far above what a site's routes and kinds of callers need; beyond these limits the oldest bodies are dropped. */
 const MOST_BYTES = 96 * MIB;
 const MOST_ENTRIES = 1000;
 
-/** Keeps serialised answers of the newest state, oldest out first, so that any number of callers cost one of each. */
+/** Keeps the serialised answers of the newest state, so that each is made once for any number of callers. */
 export class AnswerCache {
   readonly #bodies = new Map<string, Body>();
   #state: object | null = null;
@@ -16,8 +16,8 @@ export class AnswerCache {
   constructor(private readonly turns: RenderTurns) {}
 
   /**
-   * The body of this key made for this state of things; made again as soon as `state` is another object. One that is there
-   * waits for nobody; others are made in turn. Rejects as RenderTurns does.
+   * The body for this key and this state; a new `state` object drops all bodies. A kept body is returned at once,
+   * others are made in turn. Rejects as RenderTurns does.
    */
   async get(state: object, key: string, requester: Requester, make: () => Body): Promise<Body> {
     if (state !== this.#state) {
@@ -29,7 +29,7 @@ export class AnswerCache {
   }
 
   #made(state: object, key: string, make: () => Body): Body {
-    // The next state may have come meanwhile.
+    // The next state may have come while this one waited for its turn.
     if (state !== this.#state) return make();
     const known = this.#bodies.get(key);
     if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gzip } from 'node:zlib';
 
-/** What an answer says, made once for all who ask for the same. */
+/** The content of an answer, made once for all who ask for the same. */
 export interface Body {
   readonly type: string;
   readonly bytes: Buffer;
@@ -16,7 +16,7 @@ const LEAST_PACKED_BYTES = 1400;
 /** Most of the gain for a third of the time of zlib's default. */
 const GZIP_LEVEL = 2;
 
-/** A body with its tag; packed when first asked for so. */
+/** A body with its tag; packed when that is first asked for. */
 export function makeBody(type: string, content: string | Buffer): Body {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   const etag = `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;

@@ -4,44 +4,46 @@ import { MIB } from '../../base/units';
 import { isOwnUid, UNKNOWN_UID } from '../access/caller';
 import { HttpProblem } from './http-problem';
 
-/** All together. */
+/** Connections in all. */
 export const MOST_CONNECTIONS = 1024;
-/** Of them, for root and the server's own user alone. */
+/** Of these, so many are kept for root and the server's own user. */
 const KEPT = 64;
 /** Connections of one uid, or of another host, that are answered; a few more get an error, the rest are closed. */
 const MOST_OF_USER = 32;
 const MOST_OF_HOST = 256;
 const MOST_REFUSED_EACH = 32;
-/** Connections of users who are looked up at a time. What comes beyond counts as of users whom nobody knows. */
+/** Connections whose users are looked up at a time; further ones count as connections of unknown users. */
 const MOST_LOOKED_UP = 64;
-/** ms in which a connection that is refused may ask, to hear why. */
+/** ms that a refused connection stays open, so that its request is told why. */
 const REFUSED_MS = 2000;
-/** Requests sent ahead on one connection. Our own clients send one. */
+/** Requests under way on one connection, the others sent ahead. Our own clients send one at a time. */
 const MOST_UNDER_WAY = 8;
 /**
- * Answers lie in memory until they are read: so many bytes of them to one user, or one host. Of this host's own
- * connections, which may be a proxy's for everybody, to each.
+ * Answers lie in memory until the client reads them: at most this many bytes for one user or host. For connections from
+ * this host, which may be a proxy's for everybody, at most this many for each connection.
  */
 const MOST_UNREAD_BYTES = 128 * MIB;
 
-/** Counts the connections of each uid over a unix socket, and of each host, so that none takes those of all others. */
+/** Counts the connections of each uid over a unix socket, and of each host, so that none uses up those of all. */
 export class ConnectionLimit {
-  /** Users whom the name service knows: no more than it has, and never those who come in any number. */
+  /** Uids that the name service knows: a bounded number, unlike unknown uids, which are not kept. */
   readonly #known = new Set<number>();
   readonly #lookedUp = new WeakMap<Socket, Promise<void>>();
   #lookups = 0;
   #users = 0;
   readonly #open = new Map<number | string, number>();
-  /** How many are answered, by those that are not. */
+  /** Refused connections, each with the limit that it exceeds. */
   readonly #refused = new WeakMap<Socket, number>();
   readonly #underWay = new WeakMap<Socket, number>();
   readonly #whose = new WeakMap<Socket, number | string>();
   readonly #unread = new Map<number | string | Socket, number>();
 
-  /** `countedUid`: for whom a user's connections count; UNKNOWN_UID for all whom nobody knows. */
+  /**
+   * `countedUid`: the uid to which a user's connections count; UNKNOWN_UID for users unknown to the name service.
+   */
   constructor(private readonly countedUid: (uid: number) => Promise<number>) {}
 
-  /** Takes in a new connection of a user, as soon as it is known for whom it counts. */
+  /** Admits a new connection of a user, once it is known to which uid it counts. */
   admitUser(socket: Socket, uid: number): void {
     if (this.#users >= MOST_CONNECTIONS - KEPT && !isOwnUid(uid)) {
       socket.destroy();
@@ -54,7 +56,7 @@ export class ConnectionLimit {
     else this.#lookedUp.set(socket, this.#lookUp(socket, uid));
   }
 
-  /** Takes in a new connection of a user (uid) or of a host (its address). */
+  /** Admits a new connection of a user (uid) or of a host (its address). */
   admit(socket: Socket, who: number | string): void {
     const most = typeof who === 'number' ? MOST_OF_USER : MOST_OF_HOST;
     const before = this.#open.get(who) ?? 0;
@@ -71,7 +73,7 @@ export class ConnectionLimit {
     socket.once('close', () => clearTimeout(timer));
   }
 
-  /** Rejects with HttpProblem for a request on a connection that is one too many. */
+  /** Rejects with HttpProblem for a request on a connection above the limit. */
   async check(socket: Socket): Promise<void> {
     await this.#lookedUp.get(socket);
     const most = this.#refused.get(socket);
@@ -91,7 +93,7 @@ export class ConnectionLimit {
     return true;
   }
 
-  /** Counts an answer until it is read. Throws HttpProblem where too much is unread by who is asking. */
+  /** Counts an answer until it is read. Throws HttpProblem if its user or host has too much unread. */
   hold(socket: Socket, response: ServerResponse, bytes: number): void {
     const who = this.#whose.get(socket) ?? socket;
     const unread = (): number => this.#unread.get(who) ?? 0;

@@ -5,10 +5,10 @@ import type { RouteAnswer, RouteRequest, Route, Site } from '../routes/route';
 
 /** Longest path and query together. */
 const LONGEST_TARGET = 7000;
-/** A body that no route asks for is ignored; one that is larger than any client's mistake is refused. */
+/** A body that no route asks for is ignored up to this size, and refused above it. */
 const LARGEST_BODY_BYTES = 64 * 1024;
 
-/** What of a request decides its answer. */
+/** The parts of a request that decide its answer. */
 export interface Request {
   readonly method: string;
   /** Path and query, as sent. */
@@ -26,7 +26,7 @@ function decode(part: string): string {
   }
 }
 
-/** Parts of the path in braces, as sent; null: another path. */
+/** Values of the pattern's parts in braces, as sent; null: the path does not match. */
 function matchPath(pattern: readonly string[], parts: readonly string[]): ReadonlyMap<string, string> | null {
   if (pattern.length !== parts.length) return null;
   const found = new Map<string, string>();
@@ -45,7 +45,7 @@ function readValue(parameters: Parameters, name: string, given: string, now: num
   return value;
 }
 
-/** What the route knows, as it was written. */
+/** The parameters of the query, as written. Throws HttpProblem for one that is unknown or given twice. */
 function readQuery({ parameters, isForm }: Route, query: string): readonly (readonly [name: string, text: string])[] {
   const known = Object.keys(parameters).filter((name) => parameters[name]?.in === 'query');
   const given = [...new URLSearchParams(query)].filter(([, value]) => isForm === undefined || value !== '');
@@ -77,7 +77,7 @@ function checkOrigin({ origin, host }: Request['headers'], url: string | null): 
     throw new HttpProblem(403, 'this form was not sent by a page of this server; open its own page and send it there');
 }
 
-/** What a form holds; nothing where the route takes none. */
+/** The form that was sent; empty if the route takes none. */
 async function readForm(route: Route, request: Request, { site }: { readonly site: Site }): Promise<URLSearchParams> {
   if (route.method !== 'POST') return new URLSearchParams();
   checkOrigin(request.headers, site.url());
@@ -87,7 +87,7 @@ async function readForm(route: Route, request: Request, { site }: { readonly sit
 const answersTo = ({ method }: Route, asked: string): boolean =>
   method === undefined ? asked === 'GET' || asked === 'HEAD' : method === asked;
 
-/** Makes one function of a table of routes: a request's answer. It rejects with HttpProblem. */
+/** Turns a table of routes into one function that answers a request. That function rejects with HttpProblem. */
 export function dispatcher(
   routes: readonly Route[],
 ): (request: Request, context: Omit<RouteRequest<Parameters>, 'values' | 'query' | 'form'>) => Promise<RouteAnswer> {

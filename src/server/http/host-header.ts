@@ -5,7 +5,7 @@ import { cachedLookup } from '../cached-lookup';
 
 const LOOPBACK_NAMES = new Set(['localhost', 'localhost.localdomain', 'ip6-localhost', 'ip6-loopback']);
 
-/** Name or address of a `Host` header or of a place, in one form; '' for what is neither. */
+/** The name or address in a `Host` header or a setting, in normal form; '' if it is neither. */
 export function plainHost(host: string): string {
   const bracketed = /^\[([0-9a-f:.]+)(?:%[^\]]*)?\](?::\d*)?$/i.exec(host)?.[1];
   const plain = isIPv6(host) ? host.replace(/%.*$/, '') : host.replace(/:\d*$/, '');
@@ -18,18 +18,18 @@ function isLoopback(name: string): boolean {
   return LOOPBACK_NAMES.has(name) || name === '::1' || (isIPv4(name) && name.startsWith('127.'));
 }
 
-/** The same address where a socket for both families has it as ::ffff:192.0.2.1. */
+/** The address in normal form: a socket for both families shows 192.0.2.1 as ::ffff:192.0.2.1. */
 const addressOf = (local: string): string => plainHost(local.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, ''));
 
-/** The names of this machine, by the name service: its own, and those that its address has there. */
+/** This machine's names: its host name, and those that the name service has for it. */
 async function ownNames(self: string, run: RunProgram): Promise<readonly string[]> {
   const lines = ((await run('/usr/bin/getent', ['hosts', '--', self])) ?? '').split('\n');
   return [self, ...lines.flatMap((line) => line.trim().split(/\s+/).slice(1))].map(plainHost).filter(Boolean);
 }
 
 /**
- * Whether a `Host` header names a server on a local address: this machine's names, loopback, that address itself, and
- * `more`.
+ * Makes the check whether a `Host` header names this server: by one of this machine's names, loopback, the connection's
+ * local address, or one of `more`.
  */
 export function hostHeaderCheck(
   more: readonly string[],
@@ -47,13 +47,13 @@ export function hostHeaderCheck(
   };
 }
 
-/** A host is given a whole /64 of IPv6 addresses. */
+/** Groups of an IPv6 address that tell hosts apart: a host is given a whole /64. */
 const HOST_GROUPS = 4;
 
-/** This host, by its loopback addresses. */
+/** Stands for all loopback addresses. */
 export const LOOPBACK = 'localhost';
 
-/** Address of a host, whichever of its own addresses it uses. */
+/** One text for a host, whichever of its own addresses it uses. */
 export function hostAddress(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
   const plain = mapped.replace(/%.*$/, '');

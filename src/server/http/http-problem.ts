@@ -29,7 +29,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Unavailable',
 };
 
-/** Its kind, in a few words. */
+/** The problem's kind, in a few words. */
 export function titleOf({ httpStatus }: HttpProblem): string {
   return TITLES[httpStatus] ?? 'Error';
 }

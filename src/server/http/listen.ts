@@ -14,7 +14,7 @@ export type ListenAddress =
 
 /** sockaddr_un holds 108 bytes with the final NUL. */
 const LONGEST_PATH_BYTES = 107;
-/** The kernel's own limit (net.core.somaxconn) stands above it. */
+/** Capped by the kernel's own limit (net.core.somaxconn). */
 const BACKLOG = 1024;
 
 export function listenAddressText(place: ListenAddress): string {
@@ -69,20 +69,20 @@ function answers(path: string): Promise<boolean> {
     probe.once('connect', () => end(true));
     probe.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') end(false);
-      // A full queue is a living server's.
+      // A full backlog: the server lives.
       else if (error.code === 'EAGAIN') end(true);
       else reject(error);
     });
   });
 }
 
-/** Makes room for a socket: its directory, and away with what a dead server left. Rejects with UserError. */
+/** Makes the directory of a socket, and removes the socket of a dead server. Rejects with UserError. */
 async function prepareSocket(path: string): Promise<void> {
   if (Buffer.byteLength(path) > LONGEST_PATH_BYTES)
     throw new UserError(`can't listen on ${path}: longer than ${LONGEST_PATH_BYTES} bytes; give a shorter one`);
   const directory = dirname(path);
   if (mkdirSync(directory, { recursive: true, mode: 0o755 }) !== undefined)
-    // The umask has had its say.
+    // mkdir's mode was reduced by the umask.
     setMode(directory, 0o755);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
@@ -93,7 +93,7 @@ async function prepareSocket(path: string): Promise<void> {
   unlinkSync(path);
 }
 
-/** Made with its mode, since a path could be another file's by the time of a chmod. Node binds before it returns. */
+/** The umask sets the socket's mode: a later chmod could hit another file. Node binds before `listen` returns. */
 function listenForAll(server: Server, path: string): void {
   const before = process.umask(0o111);
   try {
@@ -125,7 +125,7 @@ export async function listenAt(server: Server, place: ListenAddress): Promise<vo
 /** First descriptor that systemd hands over (sd_listen_fds(3)). */
 const FIRST_DESCRIPTOR = 3;
 
-/** Sockets that systemd opened for this process; none where it did not start it. */
+/** Sockets that systemd opened for this process; none if systemd did not start it. */
 export function systemdSockets(
   env: Readonly<Record<string, string | undefined>>,
   pid: number,

@@ -30,7 +30,7 @@ const isPort = ({ kind }: ListenAddress): boolean => kind === 'tcp';
 const isTaken = (address: ListenAddress, error: unknown): boolean =>
   isPort(address) && error instanceof UserError && (error.cause as NodeJS.ErrnoException).code === 'EADDRINUSE';
 
-/** A server for each of some addresses. */
+/** One server for each wanted address. */
 export class Listening {
   readonly #servers: { readonly server: Server; readonly address: ListenAddress }[] = [];
   readonly #end = new AbortController();
@@ -45,15 +45,15 @@ export class Listening {
     return this.#servers.map(({ address }) => address);
   }
 
-  /** Where a browser finds the pages (siteUrl); null, too, as long as the port is another program's. */
+  /** Where a browser finds the pages (siteUrl); also null as long as another program has the port. */
   url(given: string): string | null {
     const { addresses, wanted } = this;
     return wanted.some(isPort) && !addresses.some(isPort) ? null : siteUrl(given, addresses);
   }
 
   /**
-   * Rejects with UserError where it can't listen at one of them. A port that another program has is waited for where there is
-   * a socket as well: any user can have taken it first.
+   * Rejects with UserError if it can't listen at an address. If there is more than one address, a port that another
+   * program has is waited for instead: any user can have taken it first.
    */
   async begin(make: (address: ListenAddress) => Server): Promise<void> {
     for (const address of this.wanted)
@@ -92,7 +92,7 @@ export class Listening {
         this.log(`serves ${listenAddressText(address)}, too`);
         return;
       } catch {
-        // Not yet.
+        // Still taken.
       }
     }
   }

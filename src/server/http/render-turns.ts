@@ -6,16 +6,16 @@ import { HttpProblem } from './http-problem';
 const LONGEST_PAUSE_MS = 20;
 
 /**
- * Answers that the main thread makes itself, where large ones take seconds: one at a time, requesters in turn, and between
- * two of them whatever else the server has to do.
+ * Turns for answers that the main thread makes itself, of which large ones take seconds: one at a time, requesters in
+ * turn, with a pause after each for the server's other work.
  */
 export class RenderTurns {
   readonly #queue = new FairQueue<() => void>();
   #isBusy = false;
 
   /**
-   * What `make` returns when it is the requester's turn. Rejects with what it throws, and with HttpProblem where the client
-   * has left before.
+   * Calls `make` when it is the requester's turn, and resolves to its result. Rejects with what `make` throws, or with
+   * HttpProblem if the client leaves before.
    */
   take<T>({ key, gone }: Requester, make: () => T): Promise<T> {
     return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ import type { Body } from './body';
 export interface Reply {
   readonly status: number;
   readonly body: Body;
-  /** How long it may be kept, in whole seconds; 0: asked for anew each time (304 where nothing has changed). */
+  /** How long a client may keep it, in whole seconds; 0: it asks again each time (304 if nothing has changed). */
   readonly maxAge: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -36,7 +36,7 @@ function cacheControl({ status, maxAge }: Reply): string {
   return maxAge > 0 ? `private, max-age=${maxAge}` : 'private, no-cache';
 }
 
-/** Writes an answer; to HEAD its headers only, to who has it already 304. */
+/** Writes an answer: headers only for HEAD, 304 for a caller who has it already. */
 export async function send(request: IncomingMessage, response: ServerResponse, reply: Reply): Promise<void> {
   const { body, status } = reply;
   const packed = takesGzip(request.headers['accept-encoding']) ? await body.packed() : null;

@@ -16,11 +16,11 @@ export type Answer = (request: Request, caller: Caller, gone: AbortSignal) => Pr
 
 interface HttpOptions {
   readonly answer: Answer;
-  /** Who is at the other end, by the connection itself; null: unknown (TCP). */
+  /** The uid at the other end, by the kernel; null: unknown (TCP). */
   readonly uidOf: (socket: Socket) => number | null;
-  /** The uid for which a user's connections count. */
+  /** The uid to which a user's connections count. */
   readonly countedUid: (uid: number) => Promise<number>;
-  /** Whether a server on this address goes by this `Host`. */
+  /** Whether this `Host` names the server that listens on this address. */
   readonly isOwnName: (host: string, localAddress: string) => Promise<boolean>;
   readonly log: (line: string) => void;
 }
@@ -30,7 +30,7 @@ interface ServerParts extends HttpOptions {
   readonly closedSignalOf: (socket: Socket) => AbortSignal;
 }
 
-/** A signal for each connection, aborted when it is closed: for all its requests, also those sent ahead. */
+/** One signal for each connection, aborted when it closes: all its requests share it, also those sent ahead. */
 function closedSignals(): ServerParts['closedSignalOf'] {
   const known = new WeakMap<Socket, AbortSignal>();
   return (socket) => {
@@ -44,10 +44,10 @@ function closedSignals(): ServerParts['closedSignalOf'] {
   };
 }
 
-/** Line of the request and headers together. */
+/** Request line and headers together. */
 const HEADER_BYTES = 8192;
 const MOST_HEADERS = 64;
-/** ms for the headers, and for a whole request: who sends byte by byte is cut off. */
+/** ms for the headers, and for a whole request: a client that sends byte by byte is cut off. */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 15_000;
 /** ms without a byte in either direction. */
@@ -65,7 +65,7 @@ const TOO_MANY_AHEAD = new HttpProblem(
   'too many requests were sent ahead here; wait for the answers, or ask again',
 );
 
-/** What is no request at all is answered on the bare connection. */
+/** Answers what is not an HTTP request on the bare socket. */
 function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -90,8 +90,8 @@ function asProblem(error: unknown, log: HttpOptions['log']): HttpProblem {
 }
 
 /**
- * A page of another site whose name was made to lead here (DNS rebinding) asks under that name. A unix socket has no such
- * pages; HTTP/1.0 knows no `Host`.
+ * Against DNS rebinding: a page of another site whose name was made to resolve to this server sends that name as
+ * `Host`. No such page reaches a unix socket, and HTTP/1.0 has no `Host`. Rejects with HttpProblem.
  */
 async function checkHost({ headers, socket }: IncomingMessage, { isOwnName }: HttpOptions): Promise<void> {
   const { localAddress } = socket;
@@ -122,7 +122,7 @@ function readBody(request: IncomingMessage): Promise<string> {
 
 async function respond(request: IncomingMessage, response: ServerResponse, options: ServerParts): Promise<void> {
   const { headers, socket, method = '' } = request;
-  // A body is read and thrown away, so that the connection stays of use.
+  // A body is read and thrown away, so that the connection stays usable.
   if (method !== 'POST') request.resume();
   try {
     await options.limit.check(socket);
@@ -169,7 +169,7 @@ export function createHttpServer(options: HttpOptions): Server {
     },
     (request, response) => {
       const { socket } = request;
-      // What was sent ahead is still read when the connection has been closed.
+      // Node still delivers requests sent ahead after the connection was closed.
       if (socket.destroyed) return;
       if (!limit.begin(socket, response)) {
         endWith(TOO_MANY_AHEAD, socket);
@@ -191,7 +191,7 @@ export function createHttpServer(options: HttpOptions): Server {
     const uid = options.uidOf(socket);
     const host = socket.remoteAddress === undefined ? null : hostAddress(socket.remoteAddress);
     if (uid !== null) limit.admitUser(socket, uid);
-    // A proxy on this host has everybody's connections.
+    // Connections from this host are not counted: they may be a proxy's for everybody.
     else if (host !== null && host !== LOOPBACK) limit.admit(socket, host);
   });
   return server;

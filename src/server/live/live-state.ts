@@ -2,10 +2,10 @@ import type { ClusterView } from '../../live/cluster-view';
 import type { Snapshot } from '../../live/snapshot';
 import { reasonOf } from '../../base/user-error';
 
-/** What the live routes answer from: another object whenever something has changed. */
+/** What the live routes answer from: a new object whenever something has changed. */
 export interface LiveCluster {
   readonly snapshot: Snapshot;
-  /** Of this snapshot; null: none could be made of any yet. */
+  /** The view of this snapshot; null: none could be made yet. */
   readonly view: ClusterView | null;
 }
 
@@ -13,9 +13,9 @@ interface LiveStateOptions {
   readonly makeView: (snapshot: Snapshot) => ClusterView;
   /** Says that a view could not be made. */
   readonly log: (line: string) => void;
-  /** ms without a new snapshot from which the last one counts as outdated. */
+  /** ms without a new snapshot after which the last one counts as outdated. */
   readonly overdueMs: number;
-  /** ms, of a clock that nobody sets. */
+  /** ms of a monotonic clock. */
   readonly now: () => number;
 }
 

@@ -15,21 +15,21 @@ import { FULL_ACCESS } from '../access/access';
 interface LiveUpdatesOptions {
   readonly settings: Settings;
   readonly cell: LiveCell;
-  /** For what the samplers of all hosts say of running jobs. */
+  /** Asked for the samplers' heartbeats of running jobs. */
   readonly accounting: AccountingService;
   readonly log: (line: string) => void;
-  /** Asks qmaster; a test may put something else there. */
+  /** Asks qmaster; tests pass another. */
   readonly source?: (pending: () => boolean) => Source;
 }
 
-/** Heartbeats that may be missing before a job's last figures are none any more. */
+/** After this many missing heartbeats, a job's last figures no longer count. */
 const MISSED_HEARTBEATS = 10;
-/** Intervals for which one request for the jobs that wait holds. */
+/** Poll intervals for which qmaster is asked for pending jobs after somebody wanted them. */
 const WANTED_INTERVALS = 6;
-/** How long who asks for them waits for qmaster's answer. */
+/** How long a request for pending jobs waits for qmaster's answer. */
 const PENDING_PATIENCE_MS = 5000;
 
-/** Silence from which nobody asks qmaster any more: a poll rests five times what it took, and backs off for 5 min. */
+/** ms of silence that show that polling has ended: a poll rests five times what it took, and backs off for 5 min. */
 function overdueAfter({ poll_interval: interval, command_timeout: timeout }: Settings): number {
   return 300_000 + (3 * interval + 10 * timeout) * 1000;
 }
@@ -39,7 +39,7 @@ function problemOf({ running, hosts, details }: Snapshot): string | null {
   return problem === null ? null : `Grid Engine: ${problem}`;
 }
 
-/** A question for the jobs that wait, until an answer has come. */
+/** A request for the pending jobs; `done` resolves when their list is new or asking failed, after 5 s at most. */
 class AskedFor {
   readonly done: Promise<void>;
   readonly #since = Date.now();
@@ -60,7 +60,7 @@ class AskedFor {
   }
 }
 
-/** Asks qmaster every poll_interval, and the accounting DB twice in a heartbeat; whatever fails, goes on. */
+/** Asks qmaster every poll_interval, and the accounting DB twice per heartbeat interval; goes on after any failure. */
 export class LiveUpdates {
   readonly live: LiveState;
   readonly #options: LiveUpdatesOptions;
@@ -101,8 +101,8 @@ export class LiveUpdates {
   }
 
   /**
-   * Has the jobs that wait asked for, for a while; resolves when what is known of them is as new as the rest, or was
-   * asked for in vain, 5 s later at most.
+   * Has qmaster asked for the pending jobs for a while. Resolves when their list is as new as the rest, or asking
+   * failed, after 5 s at most.
    */
   readonly wantPending = (): Promise<void> => {
     const already = this.#wantsPending();
@@ -125,18 +125,18 @@ export class LiveUpdates {
 
   #view(snapshot: Snapshot): ClusterView {
     const nowMs = Date.now();
-    // The accounting DB may have been away for long.
+    // The records may be old: the accounting DB may not have answered for long.
     const since = this.#since(nowMs);
     const records = this.#records.filter(({ revision }) => revision >= since);
     return viewCluster(snapshot, records, { rules: new RequestRules(this.#options.settings), nowMs });
   }
 
-  /** Of an older heartbeat others have been missed. */
+  /** The oldest heartbeat that still counts, ms since the epoch. */
   #since(nowMs: number): number {
     return nowMs - MISSED_HEARTBEATS * this.#options.settings.heartbeat * 1000;
   }
 
-  /** The first view has our figures in it. */
+  /** Lets the first view wait for the heartbeats, so that it has the samplers' figures. */
   async #afterHeartbeats<T>(wait: Promise<T>): Promise<T> {
     const [answer] = await Promise.all([wait, this.#heard ? undefined : this.#readHeartbeats()]);
     this.#heard = true;
@@ -148,7 +148,7 @@ export class LiveUpdates {
     try {
       const query = { since: this.#since(Date.now()), cluster: cell.cluster };
       const bytes = await accounting.ask({ what: 'running', query }, FULL_ACCESS);
-      // Written by the thread of this process, from records that were checked when they were stored.
+      // Not checked: a thread of this process wrote it, from records that were checked when they were stored.
       this.#records = (JSON.parse(bytes.toString('utf8')) as { readonly records: readonly JobRecord[] }).records;
     } catch {
       // The server logs that the accounting DB can't be read; what was heard last stands for a while.

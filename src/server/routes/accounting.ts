@@ -51,7 +51,7 @@ export const SORTS = [
   'unused',
 ] as const satisfies readonly RecordSort[];
 
-/** The history changes whenever a job ends: asked for anew each time. */
+/** Not kept by clients: the history changes whenever a job ends. */
 async function ask(
   { site, access, requester }: RouteRequest<Parameters>,
   question: AccountingQuery,
@@ -59,7 +59,7 @@ async function ask(
   return { body: makeBody(JSON_TYPE, await site.accounting.ask(question, access, requester)), maxAge: 0 };
 }
 
-/** What of the values was given. */
+/** The values that were given. */
 export function given<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [Name in keyof T]?: Exclude<T[Name], undefined>;
@@ -71,7 +71,7 @@ function dialectOf({ settings, live }: Site): Dialect {
   return settings.grid_engine === 'unknown' ? (live.current()?.snapshot.dialect ?? 'unknown') : settings.grid_engine;
 }
 
-/** What was said of a job in an address. */
+/** What an address says of a job. */
 interface JobValues {
   readonly job: { readonly job: number; readonly task: number | null };
   readonly all?: boolean | undefined;
@@ -138,7 +138,7 @@ const tasksRoute = route({
   },
 });
 
-/** The last week where nothing else is asked for. */
+/** The interval asked for; by default the last week. Throws HttpProblem if it is empty. */
 export function intervalOf(
   since: number | undefined,
   until: number | undefined,
@@ -151,8 +151,8 @@ export function intervalOf(
 }
 
 /**
- * The same, where it is two days or more from the beginning of its first day (UTC): that day is whole, and the sums of
- * days answer all but today.
+ * An interval of two days or more from the beginning of its first day (UTC), so that sums of days answer all of it but
+ * today; a shorter one unchanged.
  */
 export function wholeDays({ since, until }: ReturnType<typeof intervalOf>): ReturnType<typeof intervalOf> {
   return { since: until - since < 2 * DAY_MS ? since : Math.floor(since / DAY_MS) * DAY_MS, until };
@@ -191,7 +191,7 @@ const next_time = queryFlag(
   `with what to request for the next run of each record, as /v1/job has it (at most ${MOST_ADVISED} records)`,
 );
 
-/** Throws HttpProblem where more records are to be advised on than one answer has. */
+/** Throws HttpProblem if advice is asked for on more records than one answer may have. */
 function recordsQuestion(query: RecordsQuery, nextTime = false): AccountingQuery {
   if (!nextTime) return { what: 'records', query };
   if ((query.limit ?? 0) > MOST_ADVISED)
@@ -199,7 +199,7 @@ function recordsQuestion(query: RecordsQuery, nextTime = false): AccountingQuery
   return { what: 'records', query, nextTime };
 }
 
-/** Every part of a query, so that whatever a reader can ask is known here. */
+/** Every part of RecordsQuery: whatever a reader can ask, this route takes. */
 const RECORDS = {
   ...FILTER,
   sort: queryWord('largest or latest first (default: time)', SORTS),
@@ -265,7 +265,7 @@ const ownerRoute = route({
   },
 });
 
-/** A kind of job: whose and of which name; the more is given, the better the advice fits. */
+/** A kind of job: its owner and name; the more else is given, the better the advice fits. */
 export const CLASS = {
   owner: queryName('of this user'),
   job_name: queryName('of this name; digits stand for any'),
@@ -278,7 +278,7 @@ export const CLASS = {
   risk: queryShare('the share of runs that may need more (default: 0.01)'),
 } as const;
 
-/** Throws HttpProblem where it is not said whose jobs, and of which name. */
+/** Throws HttpProblem if the owner or the job name is missing. */
 export function classQuestion(values: Values<typeof CLASS>): AccountingQuery {
   const { owner, job_name: name, slots = null, pe = null, project = null, queue = null, cluster = null } = values;
   if (owner === undefined || name === undefined)

@@ -5,7 +5,7 @@ import type { AccountingService } from '../accounting/accounting-thread';
 import type { LiveCluster } from '../live/live-state';
 import { route } from './route';
 
-/** How the server itself is. */
+/** The server's own health. */
 export const healthShape = object({
   status: oneOf(['ok', 'degraded']),
   version: string,
@@ -25,10 +25,10 @@ function problemsOf(live: LiveCluster | null): readonly string[] {
   return [...new Set([hosts, running, details].flatMap(({ problem }) => problem ?? []))];
 }
 
-/** A DB that hangs is not waited for. */
+/** How long a DB that hangs is waited for. */
 const RECHECK_MS = 1000;
 
-/** Why the accounting DB can't be read: one that could not be is tried again, since clients give up with what this says. */
+/** Why the accounting DB can't be read. A known problem is checked again, since clients give up on what this says. */
 async function problemNow(accounting: AccountingService): Promise<string | null> {
   if (accounting.problem() !== null) await Promise.race([accounting.probe(), sleep(RECHECK_MS)]);
   return accounting.problem();

@@ -27,7 +27,7 @@ function requireLive({ site }: Pick<RouteRequest<Parameters>, 'site'>): LiveClus
 
 type LiveRequest = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'now' | 'requester'>;
 
-/** What the answers to one question have in common, and whose they are. */
+/** Cache key of a question (whoever asks it), and media type of the answers to it. */
 interface AnswerKind {
   readonly key: string;
   readonly type: string;
@@ -45,7 +45,10 @@ async function answered(
   return { body, maxAge: untilNextPoll(live.snapshot, now, site.settings.poll_interval) };
 }
 
-/** An answer, as JSON, made of what qmaster said, once per snapshot and kind of caller. Rejects with HttpProblem before the first. */
+/**
+ * A JSON answer made from the snapshot, once for each kind of caller. Rejects with HttpProblem before the first
+ * snapshot.
+ */
 export async function answerFromSnapshot(
   asked: LiveRequest,
   key: string,
@@ -57,7 +60,7 @@ export async function answerFromSnapshot(
   );
 }
 
-/** The view of the cluster, still with what the caller may not see. Throws HttpProblem where there is none yet. */
+/** The unredacted view of the cluster. Throws HttpProblem if there is none yet. */
 export function requireView({ site }: Pick<LiveRequest, 'site'>): {
   readonly live: LiveCluster;
   readonly view: ClusterView;
@@ -69,7 +72,7 @@ export function requireView({ site }: Pick<LiveRequest, 'site'>): {
   return { live, view };
 }
 
-/** The same of the view of the cluster. */
+/** Like answerFromSnapshot, made from the view of the cluster. */
 export async function answerFromView(
   asked: LiveRequest,
   key: string,
@@ -79,7 +82,7 @@ export async function answerFromView(
   return answered(asked, live, { key, type: JSON_TYPE }, () => make(redactView(view, asked.access)));
 }
 
-/** The same, of any type, of both. */
+/** Like answerFromSnapshot, of any media type, made from the snapshot and the view. */
 export async function answerFromLive(
   asked: LiveRequest,
   kind: AnswerKind,

@@ -29,7 +29,7 @@ const snapshotRoute = route({
   problems: [503],
   answer: (asked) => {
     const { pending = false } = asked.values;
-    // qmaster is asked for them only while somebody wants them.
+    // qmaster is asked for pending jobs only while somebody wants them.
     if (pending) void asked.site.wantPending();
     return answerFromSnapshot(
       asked,

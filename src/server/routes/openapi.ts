@@ -5,7 +5,7 @@ import { ANSWER_PARTS } from '../accounting/answer-shapes';
 import { problemShape } from '../../base/problem-document';
 import type { Route } from './route';
 
-/** Of every request, whatever it asks. */
+/** Problems that every request can have. */
 const COMMON_PROBLEMS = [400, 401, 405, 421] as const;
 
 function parameterOf([name, parameter]: [string, Parameter<unknown>]): Schema {
@@ -44,7 +44,7 @@ function operation(route: Route): Schema {
   };
 }
 
-/** Description of the interface (OpenAPI 3.1), made of the table that the server itself works by. */
+/** Description of the interface (OpenAPI 3.1), made from the table of routes that the server itself works by. */
 export function describeRoutes(routes: readonly Route[], version: string): Schema {
   return {
     openapi: '3.1.0',

@@ -2,7 +2,7 @@ import { readSpan } from '../../base/units';
 import type { LiveOption, LiveOptions } from '../../report/live/live-options';
 import { LAST_MS, oneOf, type Schema } from '../../base/shape';
 
-/** What a request can say, in its path or behind the `?`. `read` gives null for what is invalid. */
+/** A parameter in a request's path or query. `read` returns null for an invalid value. */
 export interface Parameter<T> {
   readonly in: 'path' | 'query';
   readonly description: string;
@@ -17,10 +17,10 @@ export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
 
 export type Values<P extends Parameters> = { readonly [Name in keyof P]: Read<P[Name]> };
 
-/** What of a query may be left out; a path has all its parts. */
+/** A parameter in the query may be left out, one in the path can't. */
 type Read<P> = P extends Parameter<infer T> ? (P extends { readonly in: 'path' } ? T : T | undefined) : never;
 
-/** A list of a hundred host names has room. */
+/** Room for a list of a hundred host names. */
 const LONGEST_NAME = 4096;
 
 function nameOf(text: string): string | null {
@@ -45,7 +45,7 @@ type OptionParameters<O extends LiveOptions> = {
   readonly [Name in keyof O]: (O[Name] extends LiveOption<infer T> ? Parameter<T> : never) & { readonly in: 'query' };
 };
 
-/** The parameters that commands have as options. */
+/** Parameters made from options of the live commands. */
 export function queryOptions<O extends LiveOptions>(options: O): OptionParameters<O> {
   return Object.fromEntries(
     Object.entries(options).map(([name, { help, schema, write, read }]) => [
@@ -77,7 +77,7 @@ export const pathJob: Parameter<JobAndTask> & { readonly in: 'path' } = {
   read: readJob,
 };
 
-/** Several of them, with commas between them. */
+/** Several jobs or tasks, separated by commas. */
 export function queryJobs(
   description: string,
   most: number,
@@ -98,7 +98,9 @@ export function queryJobs(
   };
 }
 
-/** ms since the epoch of "7d" (ago), "2026-11-01", "2026-11-01T08:00:00Z" (UTC where no zone is given), or itself. */
+/**
+ * ms since the epoch, from "7d" (ago), "2026-11-01", "2026-11-01T08:00:00Z" (UTC if no zone is given), or that number.
+ */
 function readTime(text: string, now: number): number | null {
   const span = readSpan(text);
   if (span !== null) return Math.max(0, now - span);
@@ -119,7 +121,7 @@ export function queryTime(description: string): Parameter<number> & { readonly i
   };
 }
 
-/** `all`, `all=1`, `all=true`. */
+/** True: `all`, `all=1`, `all=true`; false: `all=0`, `all=false`. */
 export function queryFlag(description: string): Parameter<boolean> & { readonly in: 'query' } {
   return {
     in: 'query',
@@ -153,7 +155,7 @@ export function queryCount(description: string, most: number): Parameter<number>
   };
 }
 
-/** Several whole numbers, with commas between them. */
+/** Several whole numbers, separated by commas. */
 export function queryNumbers(
   description: string,
   most: number,
@@ -180,7 +182,7 @@ export function queryShare(description: string): Parameter<number> & { readonly 
   };
 }
 
-/** Several of some words, with commas between them. */
+/** Several of `words`, separated by commas. */
 export function queryWords<T extends string>(
   description: string,
   words: readonly T[],

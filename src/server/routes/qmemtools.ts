@@ -12,12 +12,12 @@ import { accessKey } from '../access/access';
 
 const EMPTY = new Map<string, never>();
 
-/** How an answer is made of what is known. */
+/** Makes an answer from the snapshot and the view. */
 type Make = (snapshot: Snapshot, view: ClusterView, now: number) => QmemAnswer;
 
 /**
- * QmemTools' answers: always status 200 and at once, whether qmaster can be had or not. Problems stand in
- * `message`, with the age of the data; so such an answer is made anew each second.
+ * QmemTools' answers: always status 200 and at once, whether qmaster answers or not. Problems stand in `message`, with
+ * the age of the data, so an answer with a problem is made anew each second.
  */
 async function answer(name: 'qhost' | 'qstat', make: Make, asked: RouteRequest<Parameters>): Promise<RouteAnswer> {
   const { site, access, now, requester } = asked;

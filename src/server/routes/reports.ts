@@ -10,12 +10,12 @@ import { HttpProblem } from '../http/http-problem';
 import type { Parameter, Parameters } from './parameter';
 import { route, type RouteRequest } from './route';
 
-/** A report names every owner: who does not see all jobs sees none. */
+/** A report names every owner: callers who may not see all jobs may see no report. */
 type Asked = Pick<RouteRequest<Parameters>, 'site' | 'access'>;
 
 const LARGEST_BYTES = 64 * MIB;
 
-/** The days of which a nightly report is kept that the caller may read, the latest first. Throws HttpProblem. */
+/** The days whose nightly reports are kept and the caller may read, the latest first. Throws HttpProblem. */
 export function daysOfReports({ site, access }: Asked): readonly string[] {
   const { report_dir: directory } = site.settings;
   if (access.level !== 'all' || !existsSync(directory)) return [];

@@ -22,7 +22,7 @@ export interface Site {
     'grid_engine' | 'poll_interval' | 'metrics_jobs' | 'report_dir' | 'rules_file' | 'advise_submissions'
   >;
   readonly live: Pick<LiveState, 'current'>;
-  /** Somebody asks for the jobs that wait; resolves when qmaster has been asked for them, or after some seconds. */
+  /** To be called when somebody asks for pending jobs; resolves when qmaster has answered, or after some seconds. */
   readonly wantPending: () => Promise<void>;
   readonly accounting: AccountingService;
   readonly metrics: MetricsAnswers;
@@ -42,17 +42,17 @@ export interface Site {
   readonly startedAt: number;
 }
 
-/** A request, checked. */
+/** A checked request. */
 export interface RouteRequest<P extends Parameters> {
   readonly values: Values<P>;
-  /** The same of its query, as it was written; without the empty ones of a form. */
+  /** The parameters of its query, as written; without a form's empty ones. */
   readonly query: { readonly [Name in keyof P]?: string };
   /** What a form was filled in with; empty unless the route takes one. */
   readonly form: URLSearchParams;
   readonly access: Access;
   /** The user at the other end of the unix socket; null: it came over HTTP. */
   readonly peer: number | null;
-  /** null: not by a cookie. */
+  /** null: not signed in with a session's cookie. */
   readonly signedIn: SignedIn | null;
   /** ms since the epoch. */
   readonly now: number;
@@ -60,7 +60,7 @@ export interface RouteRequest<P extends Parameters> {
   readonly requester: Requester;
 }
 
-/** A good answer: status 200, unless it leads elsewhere. */
+/** A successful answer: status 200, unless it leads to another page (303). */
 export interface RouteAnswer {
   readonly status?: 303;
   readonly headers?: Readonly<Record<string, string>>;
@@ -77,7 +77,7 @@ interface RouteOf<P extends Parameters> {
   readonly method?: 'POST';
   readonly description: string;
   readonly parameters: P;
-  /** Its query comes from a form: an empty value is none. */
+  /** Its query comes from a form: an empty value counts as left out. */
   readonly isForm?: true;
   /** Media type of the answer (left out: JSON), and its schema where it is JSON. */
   readonly type: string;
@@ -90,13 +90,13 @@ interface RouteOf<P extends Parameters> {
 
 export type Route = RouteOf<Parameters>;
 
-/** What most routes need not say. */
+/** The defaults of a route. */
 const USUAL = { type: JSON_TYPE, schema: null, problems: [] } as const;
 
 type Definition<P extends Parameters> = Omit<RouteOf<P>, keyof typeof USUAL> &
   Partial<Pick<RouteOf<P>, keyof typeof USUAL>>;
 
-/** A route as the table holds it: its answer is called with what its own parameters gave. */
+/** A route in the form that the table holds; `answer` is called with the values of its own parameters. */
 export function route<P extends Parameters>(definition: Definition<P>): Route {
   return { ...USUAL, ...definition } as unknown as Route;
 }

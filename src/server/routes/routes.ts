@@ -12,7 +12,7 @@ import { route, type Route } from './route';
 import { signInLinkRoute } from './sign-in-link';
 import { submissionRoute } from './submission';
 
-/** These change with the version only. */
+/** Seconds. The description changes only with the version. */
 const MAX_AGE = 3600;
 
 /** Made once: some hundred KB, the same for all. */

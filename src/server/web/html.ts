@@ -22,15 +22,15 @@ export class Html {
 /** What a template may hold: strings and numbers are escaped, null is nothing. */
 export type Child = Html | string | number | null | readonly Child[];
 
-/** Where a value stands. `link`: an attribute that leads somewhere. */
+/** Where a value stands in a template. `link`: in an attribute that holds an address. */
 type Place = 'text' | 'attribute' | 'link';
 
 const LINKS: ReadonlySet<string> = new Set(['href', 'src', 'action', 'formaction', 'xlink:href']);
-/** Attributes and elements whose content is a program or a style: nothing that anybody chose belongs there. */
+/** Attributes and elements that hold a program or a style: no value may stand there. */
 const CODE_ATTRIBUTE = /^(?:on|style$|srcdoc$|srcset$)/;
 const CODE_ELEMENT = /<(?:script|style|!--)(?![a-z])/i;
 
-/** The attribute in whose quotes a piece of a template ends; null: it ends outside of any tag. Throws elsewhere. */
+/** The attribute in whose quotes `before` ends; null: it ends outside any tag. Throws if it ends elsewhere in a tag. */
 function openAttribute(before: string): string | null {
   const tag = before.lastIndexOf('<');
   if (tag <= before.lastIndexOf('>')) return null;
@@ -55,7 +55,7 @@ interface Template {
 
 const known = new WeakMap<TemplateStringsArray, Template>();
 
-/** Worked out once for each template. */
+/** Parses each template once. */
 function templateOf(pieces: TemplateStringsArray): Template {
   const found = known.get(pieces);
   if (found !== undefined) return found;
@@ -93,8 +93,8 @@ function linkOf(value: Child): string {
 const WRITE: Readonly<Record<Place, (value: Child) => string>> = { text: textOf, attribute: attributeOf, link: linkOf };
 
 /**
- * Markup out of a template. Values may stand in text, or in an attribute's double quotes; wherever they stand, they can't
- * leave their place. Throws Error where a template has a value anywhere else, or a link that leads elsewhere: both are bugs.
+ * Makes markup from a template. Values may stand in text, or in an attribute's double quotes; they are escaped for
+ * their place. Throws Error if a value stands anywhere else, or a link leads to another site: both are bugs.
  */
 export function html(pieces: TemplateStringsArray, ...values: readonly Child[]): Html {
   const { first, rest } = templateOf(pieces);
@@ -104,7 +104,7 @@ export function html(pieces: TemplateStringsArray, ...values: readonly Child[]):
 
 type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-/** A link within this site with its query; what is null or empty is left out. */
+/** An address within this site with its query; null and empty values are left out. */
 export function linkTo(path: string, query: Query = {}): string {
   return samePage(
     path,
@@ -112,7 +112,7 @@ export function linkTo(path: string, query: Query = {}): string {
   );
 }
 
-/** A link to the page that was asked for by this query, with changes; what is null is left out, a flag may be empty. */
+/** The address of the page asked for by this query, with changes; null values are left out, empty ones (flags) kept. */
 export function samePage(path: string, query: Query, changes: Query = {}): string {
   const given = Object.entries({ ...query, ...changes }).flatMap(([name, value]) =>
     value === null || value === undefined ? [] : [[name, String(value)] as [string, string]],
@@ -120,7 +120,7 @@ export function samePage(path: string, query: Query, changes: Query = {}): strin
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
 }
 
-/** What a user of the cluster chose: apart from its neighbours, whichever way it is written. */
+/** A name that a user of the cluster chose, isolated from the text around it whatever its writing direction. */
 export function named(name: string): Html {
   return html`<bdi>${name}</bdi>`;
 }

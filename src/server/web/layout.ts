@@ -20,11 +20,11 @@ const PAGES: readonly (readonly [path: string, name: string])[] = [
   ['/v1', 'Interface'],
 ];
 
-/** Of every page: nothing runs but the site's own script, and nothing is loaded from elsewhere. */
+/** Headers of every page: only the site's own script runs, and nothing is loaded from elsewhere. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  // A form says by it that it was sent from here.
+  // With no-referrer, a browser would send forms with "Origin: null", which dispatch.ts refuses.
   'Referrer-Policy': 'same-origin',
 };
 
@@ -77,7 +77,7 @@ export function pageDocument({ title, body }: Page, { path, user }: PageFrame): 
   return `<!DOCTYPE html>\n${document.toString()}\n`;
 }
 
-/** What can be chosen, each with its link; what is chosen has none. */
+/** Links to choose from; the current choice has no link (null). */
 export function choices(items: readonly (readonly [text: string, link: string | null])[]): Html | null {
   if (items.length === 0) return null;
   const shown = items.map(([text, link]) =>

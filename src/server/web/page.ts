@@ -15,10 +15,10 @@ interface PageDefinition<P extends Parameters> {
   readonly make: (asked: RouteRequest<P>) => Page | Promise<Page>;
 }
 
-/** How often a browser reloads a page of what changes, where that was asked for. */
+/** How often a browser reloads a page whose figures change, if that was asked for. */
 export const RELOAD_SECONDS = 30;
 
-/** The body of a page for who has signed in. */
+/** The body of a page, with the name of the signed-in user in its header. */
 export function pageBody(page: Page, path: string, { signedIn }: Pick<RouteRequest<Parameters>, 'signedIn'>): Body {
   return makeBody(HTML_TYPE, pageDocument(page, { path, user: signedIn?.name ?? null }));
 }
@@ -61,7 +61,7 @@ export async function askAccounting<T>(
   return read.value;
 }
 
-/** The same; null: it is not known here, or not for this caller. */
+/** Like askAccounting; null: nothing is known (404), or the caller may not ask for it (403). */
 export async function askIfKnown<T>(asked: Asker, question: AccountingQuery, shape: Shape<T>): Promise<T | null> {
   try {
     return await askAccounting(asked, question, shape);

@@ -3,12 +3,12 @@ import { titleOf, type HttpProblem } from '../http/http-problem';
 import { html } from './html';
 import { HTML_TYPE, PAGE_HEADERS, pageDocument } from './layout';
 
-/** Whether the one who asks reads pages: a browser says so by name, other programs take anything. */
+/** Whether the client wants pages: a browser names text/html, other programs accept anything. */
 export function takesHtml(accepted: string | undefined): boolean {
   return /\btext\/html\b/i.test(accepted ?? '');
 }
 
-/** A problem for people: the same words as in the document for programs. */
+/** A problem as a page, with the same words as in the document for programs. */
 export function problemPage(problem: HttpProblem): {
   readonly body: Body;
   readonly headers: Readonly<Record<string, string>>;

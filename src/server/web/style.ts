@@ -1,4 +1,6 @@
-/** The one stylesheet of all pages: light and dark, from 400 px on, and paper. Colours are WCAG AA on their grounds. */
+/**
+ * The one stylesheet of all pages: light, dark and print, from 400 px width. Colours meet WCAG AA on their backgrounds.
+ */
 
 const LIGHT = `
 --page:#f3f4f6;--card:#fff;--ink:#1c2128;--faint:#59626d;--line:#d5dae1;--link:#1d57b3;--code:#eef1f4;

@@ -2,14 +2,14 @@ import type { Column } from '../../report/screen/table';
 import { html, type Child, type Html } from './html';
 
 export interface WebColumn extends Pick<Column, 'head' | 'align'> {
-  /** Instead of the head: a link that sorts by it. */
+  /** Shown instead of `head`, such as a link that sorts by this column. */
   readonly title?: Html;
   readonly sorted?: boolean;
   /** Its cells are bars. */
   readonly bar?: boolean;
 }
 
-/** A cell that is no longer stays on one line. */
+/** Cells of up to this many characters stay on one line. */
 const SHORT = 24;
 
 const isEmpty = (cell: Child | undefined): boolean => cell === undefined || cell === null || cell === '';
@@ -29,8 +29,8 @@ function classOf({ align, bar }: WebColumn, cell: Child): string {
 }
 
 /**
- * A table under a caption, which is not seen where a heading says the same; columns without any content are left out. The
- * table scrolls sideways where there is no room, without its caption.
+ * A table under a caption; `unseen`: the caption is not shown, since a heading says the same. Columns without any
+ * content are left out. A table that is too wide scrolls sideways; its caption does not.
  */
 export function table(
   caption: string,
@@ -94,7 +94,7 @@ export function tiles(items: readonly (readonly [name: string, value: Child])[])
   return html`<dl class="tiles">${shown}</dl>`;
 }
 
-/** In place of a list without rows: nothing matches, or this page lies behind the last one. */
+/** Shown in place of an empty list: nothing matches, or this page is past the last one. */
 export const noRows = (page: number, none: string): Html =>
   html`<p>${page === 1 ? none : `The list has no page ${page} any more.`}</p>`;
 

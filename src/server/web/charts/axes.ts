@@ -3,7 +3,7 @@ import { html, type Html } from '../html';
 import { amountTicks, BOTTOM, HEIGHT, timeTicks, type Scale } from './scale';
 import { unitOfSeries } from './series-units';
 
-/** Amounts of a series at the left. */
+/** Labels and lines for the amounts of a series, at the left. */
 export function amounts(scale: Scale, series: string): Html {
   const { base, tick } = unitOfSeries(series);
   const lines = amountTicks(scale.top, base).map((amount) => {
@@ -25,7 +25,7 @@ function axes({ scale, seconds, series }: TimeChart): Html {
     ><g class="times">${times}</g>`;
 }
 
-/** The limit as a line, at the upper edge where it is farther up. */
+/** The limit as a line; at the upper edge if the limit is above the chart. */
 function limitLine({ at, text }: Limit, scale: Scale): Html {
   const above = at > scale.top;
   const y = above ? 4 : scale.y(at);
@@ -41,7 +41,7 @@ export interface Limit {
 }
 
 interface TimeChart {
-  /** What it shows, for those who do not see it. */
+  /** What the chart shows, for screen readers. */
   readonly words: string;
   readonly seconds: number;
   readonly scale: Scale;
@@ -50,7 +50,9 @@ interface TimeChart {
   readonly series: string;
 }
 
-/** A chart over time with its axes and limit, which the script of the pages can read and zoom; `behind`: below the axes. */
+/**
+ * A chart over time with axes and limit, which the pages' script can read and zoom; `behind`: drawn behind the axes.
+ */
 export function timeChart(chart: TimeChart, curves: Html, behind: Html | null = null): Html {
   const { words, seconds, scale, limit, series } = chart;
   return html`<svg

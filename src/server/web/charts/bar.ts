@@ -12,7 +12,7 @@ export function shareBar(share: number, tone: Tone = shareTone(share)): Html {
   </svg>`;
 }
 
-/** A peak under its limit: what was held for certain, up to where it may have been (null: nobody knows), the limit as a line. */
+/** A peak against its limit: the lower bound, a band up to the upper bound (null: unknown), and the limit as a line. */
 export function bracketBar(lower: number, upper: number | null, limit: number | null, words: string): Html {
   const whole = Math.max(lower, upper ?? 0, limit ?? 0) * 1.02;
   if (whole <= 0) return html``;

@@ -8,7 +8,7 @@ import { HEIGHT, scaleFor, stepsPath, WIDTH } from './scale';
 import { seriesTitle } from './series';
 import { unitOfSeries } from './series-units';
 
-/** As many as the stylesheet has lines for. */
+/** As many as the stylesheet has line styles for. */
 export const MOST_CURVES = 6;
 
 interface NamedSeries {
@@ -18,7 +18,7 @@ interface NamedSeries {
 
 interface Curve {
   readonly name: string;
-  /** Of the stylesheet. */
+  /** Its class in the stylesheet. */
   readonly line: string;
   readonly values: readonly number[];
   readonly seconds: number;
@@ -37,8 +37,8 @@ function curveOf(name: string, line: string, values: readonly number[], step: nu
 }
 
 /**
- * One series of several jobs, each since its start, and how the memory of runs of their kind went in the median (null: not
- * known); null: there is nothing to draw.
+ * One series of several jobs, each since its start, and the median memory over time of runs of their kind (`kind` null:
+ * not known). Returns null if there is nothing to draw.
  */
 export function compareChart(all: readonly NamedSeries[], what: string, kind: Course | null): Html | null {
   const jobs = all.map(({ name, series }, index) =>

@@ -7,7 +7,9 @@ import { timeChart } from './axes';
 import { chartKey } from './bar';
 import { BOTTOM, HEIGHT, scaleFor, WIDTH } from './scale';
 
-/** The memory of many runs (tasks, hosts: `what`) since the start of each, as one; null: none of them used any. */
+/**
+ * Median, spread and maximum of the memory of many runs, tasks or hosts since the start of each; null: none used any.
+ */
 export function courseChart(course: Course, limit: number | null, what: 'runs' | 'tasks' | 'hosts'): Html | null {
   const { low_bytes: low, median_bytes: median, high_bytes: high, largest_bytes: largest } = course;
   const seconds = median.length * course.step_seconds;

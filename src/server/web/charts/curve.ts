@@ -22,7 +22,7 @@ function curve(values: readonly number[], scale: Scale): Html {
   </svg>`;
 }
 
-/** Where the peak lies: between its ends, as far as both are known. */
+/** A band from the lower to the upper bound of the peak, or only a line if the upper bound is unknown. */
 function peakBand(peak: Bracket, scale: Scale): Html {
   const [low, high] = [scale.y(peak.lower_bytes), scale.y(measuredUpper(peak) ?? peak.lower_bytes)];
   return html`<rect

@@ -9,7 +9,7 @@ const BOTTOM = 126;
 const TOP = 16;
 const LABELS = 6;
 
-/** Memory-hours day by day: what was in use, what was requested and not in use, or nobody knows; null: there is nothing to draw. */
+/** Memory-hours by day: in use, requested but not in use, and requested with unknown use; null: nothing to draw. */
 export function daysChart(days: readonly SummaryGroup[]): Html | null {
   const sums = days.map(({ key, totals }) => {
     const [used, asked] = [usedOfRequested(totals), totals.requested_with_used_gib_hours];

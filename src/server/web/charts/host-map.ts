@@ -16,7 +16,7 @@ export const SHADE_NAMES: Readonly<Record<HostShade, string>> = {
 };
 
 const CELL = 16;
-/** Hosts beside each other: 2,000 of them are a picture of 50 to 40. */
+/** Hosts in a row: 2,000 hosts make a picture of 50 by 40. */
 const MOST_ACROSS = 50;
 
 /** Share of the host, 0 to 1 or more; null: not known. */

@@ -8,7 +8,7 @@ const BOTTOM = 176;
 const TOP = 22;
 const WIDTH = 1000;
 
-/** Peaks in their order, lowest first, with the limit as a line: how they are distributed; null: there are too few. */
+/** The distribution of peaks: sorted, lowest first, with the limit as a line; null: too few, or all are 0. */
 export function distribution(values: readonly number[], limit: number | null, what: string): Html | null {
   const sorted = [...values].sort((a, b) => a - b);
   const most = sorted.at(-1) ?? 0;

@@ -9,9 +9,9 @@ import { amounts } from './axes';
 import { chartKey } from './bar';
 import { BOTTOM, HEIGHT, scaleFor, WIDTH, type Scale } from './scale';
 
-/** Dates below. */
+/** Dates below the chart. */
 const LABELS = 5;
-/** A run at the very edge would be cut. */
+/** Share of the width left free at each edge, where the dot of a run would be cut off. */
 const MARGIN = 0.008;
 
 const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
@@ -38,7 +38,7 @@ function dates(runs: readonly ClassRun[]): Html {
   return html`${items}`;
 }
 
-/** What was requested, from run to run; runs without a request break it. */
+/** A line of what was requested, from run to run, with gaps at runs without a request. */
 function requestedLine(runs: readonly ClassRun[], scale: Scale, x: (time: number) => number): Html {
   const steps = runs.map(({ ended_at: ended, requested_bytes: bytes }, index) => {
     if (bytes === null) return '';

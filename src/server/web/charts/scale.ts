@@ -5,10 +5,10 @@ import { TICK_SECONDS } from '../../../report/screen/chart';
 export const HEIGHT = 240;
 const TOP = 22;
 export const BOTTOM = 208;
-/** Own units of the curve, which is stretched to the width of the page. */
+/** Width of a curve in its own units; it is stretched to the width of the page. */
 export const WIDTH = 1000;
 const MOST_TICKS = 5;
-/** A limit farther than this above all else stands at the upper edge, else the curve would lie flat. */
+/** A limit above this many times the largest value stands at the upper edge, else the curve would lie flat. */
 const FAR = 2.5;
 
 export interface Scale {
@@ -17,14 +17,14 @@ export interface Scale {
   readonly y: (amount: number) => number;
 }
 
-/** So that all of `most` and, where it is near, the limit has room. */
+/** A scale with room for amounts up to `most`, and for the limit if it is near. */
 export function scaleFor(most: number, limit: number | null): Scale {
   const within = limit !== null && limit <= most * FAR;
   const top = (within ? Math.max(most, limit) : most) * 1.05;
   return { top, y: (amount) => Math.round((BOTTOM - (Math.min(amount, top) / top) * (BOTTOM - TOP)) * 10) / 10 };
 }
 
-/** What stands at that height. */
+/** The amount at the height `y`. */
 export function amountAt(y: number, top: number): number {
   return ((BOTTOM - y) / (BOTTOM - TOP)) * top;
 }
@@ -48,7 +48,7 @@ export function timeTicks(from: number, to: number): readonly number[] {
   );
 }
 
-/** Values at equal steps of time, over so much of the width. */
+/** The SVG path of values at equal steps of time, over `share` of the width. */
 export function stepsPath(values: readonly number[], scale: Scale, share = 1): string {
   const x = (index: number): number => Math.round((index / values.length) * share * WIDTH * 10) / 10;
   return `M${values.map((amount, index) => `${x(index)} ${scale.y(amount)}H${x(index + 1)}`).join('L')}`;

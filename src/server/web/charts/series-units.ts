@@ -1,14 +1,14 @@
 import { formatBytes, formatNumber, formatRequested } from '../../../report/format/units';
 
-/** What the values of a series over time are, by its name; also used by the script in the browser. */
+/** The unit of the values of a series over time, by its name; also used by the script in the browser. */
 
 const RATE = '_per_second';
 
 interface SeriesUnit {
-  /** A power of it is the unit of large amounts. */
+  /** Units of large amounts are powers of it. */
   readonly base: 1024 | 1000;
   readonly text: (value: number) => string;
-  /** Of a round value. */
+  /** The text of a round value. */
   readonly tick: (value: number) => string;
 }
 
@@ -18,7 +18,7 @@ const counted = (unit: string): SeriesUnit => ({
   tick: (value) => `${Number(value.toPrecision(6))}${value === 1 ? unit.replace(/s$/, '') : unit}`,
 });
 
-/** By what the name ends in; without a known end it counts something. */
+/** The unit by the ending of the name; with another ending, a plain number. */
 export function unitOfSeries(name: string): SeriesUnit {
   const [quantity, per] = name.endsWith(RATE) ? [name.slice(0, -RATE.length), '/s'] : [name, ''];
   if (quantity.endsWith('_bytes') || quantity === 'bytes')

@@ -22,7 +22,7 @@ export const querySeries = queryName(
   `what is charted over time: ${[...titles.keys()].join(', ')} (default: ${MEMORY_SERIES})`,
 );
 
-/** The names of all that these hold, in their usual order. */
+/** The names of all series that `all` hold, in the usual order. */
 function seriesNames(all: readonly MemorySeries[]): readonly string[] {
   const held = new Set([MEMORY_SERIES, ...all.flatMap(({ others }) => Object.keys(others))]);
   const usual = [...titles.keys()].filter((name) => held.has(name));
@@ -30,13 +30,13 @@ function seriesNames(all: readonly MemorySeries[]): readonly string[] {
 }
 
 interface ShownSeries {
-  /** Name of the one that is charted: memory where the wanted one is not held. */
+  /** Name of the series that is charted: the wanted one, or memory if that does not exist. */
   readonly shown: string;
-  /** For the links to all of them; none where there is nothing to choose from. */
+  /** Links to all series; none if there is nothing to choose from. */
   readonly items: readonly (readonly [title: string, link: string | null])[];
 }
 
-/** Which series of these is charted, and where the others are. */
+/** Chooses the series to chart, and makes links to the others. */
 export function chooseSeries(
   all: readonly MemorySeries[],
   wanted: string | undefined,

@@ -1,7 +1,7 @@
 import { keepFresh } from './refresh';
 import { TimeChart } from './time-chart';
 
-/** What pages can do beyond showing: each is whole without it. */
+/** The script of the pages; every page is complete without it. */
 
 function enliven(main: Element): void {
   for (const chart of main.querySelectorAll<SVGSVGElement>('svg[data-seconds]')) new TimeChart(chart);

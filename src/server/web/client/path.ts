@@ -3,7 +3,7 @@ interface Point {
   readonly y: number;
 }
 
-/** The corners of a path of M, L, H and V with absolute numbers. */
+/** The corners of an SVG path of absolute M, L, H and V commands. */
 export function readPath(path: string): readonly Point[] {
   const points: Point[] = [];
   let [x, y] = [0, 0];
@@ -16,7 +16,7 @@ export function readPath(path: string): readonly Point[] {
   return points;
 }
 
-/** Its height there; null: it has begun later or ended before. */
+/** The y of a path at `x`; null: the path begins later or ends before. */
 export function heightAt(points: readonly Point[], x: number): number | null {
   const index = points.findIndex((point) => point.x >= x);
   const [before, after] = [points[index - 1], points[index]];

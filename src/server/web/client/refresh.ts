@@ -1,4 +1,4 @@
-/** Fetches a page of what changes again and again, and puts its new content in place of the old. */
+/** Fetches the page again and again, and puts its new content in place of the old. */
 class Refresher {
   private paused = false;
   private last = new Date();
@@ -59,14 +59,14 @@ class Refresher {
     main.replaceWith(next);
     this.enliven(next);
     this.say(null);
-    // What has ended changes no more.
+    // A page without data-live no longer changes.
     if (live !== null) return;
     clearInterval(this.timer);
     this.bar.remove();
   }
 }
 
-/** Something in it has the focus, or a chart is zoomed: a new content would take it away. */
+/** Whether something in `main` has the focus, or a chart is zoomed: new content would undo that. */
 function isInUse(main: Element): boolean {
   const focused = document.activeElement;
   return (focused !== main && main.contains(focused)) || main.querySelector('[data-zoomed]') !== null;
@@ -79,7 +79,7 @@ function keepOpen(main: Element, next: Element): void {
   });
 }
 
-/** Where the page says that it changes, unless the browser reloads it anyway. */
+/** Refreshes the page if it has data-live: it changes, and the browser does not reload it by itself. */
 export function keepFresh(enliven: (main: Element) => void): void {
   const seconds = Number(document.querySelector('[data-live]')?.getAttribute('data-live') ?? 0);
   if (seconds > 0) new Refresher(seconds, enliven);

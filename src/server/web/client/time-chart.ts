@@ -5,11 +5,11 @@ import { unitOfSeries } from '../charts/series-units';
 import { heightAt, readPath } from './path';
 
 const SVG = 'http://www.w3.org/2000/svg';
-/** Of the slider that moves the reading. */
+/** Steps of the slider that sets the time at which the chart is read. */
 const STEPS = 1000;
-/** A shorter way of the pointer is a click. */
+/** A drag over a smaller share of the shown time is a click. */
 const LEAST_DRAG = 0.02;
-/** So much of the whole time is shown at least. */
+/** The smallest share of the whole time that can be zoomed to. */
 const CLOSEST = 0.01;
 
 function create(parent: Element, name: string, attributes: Readonly<Record<string, string | number>>): Element {
@@ -27,7 +27,7 @@ function button(text: string, pressed: () => void): HTMLButtonElement {
   return element;
 }
 
-/** A chart over time that can be read at a time, and zoomed: by pointer, or by a slider and buttons below it. */
+/** Lets a chart over time be read at any time, and zoomed: by pointer, or by a slider and buttons below it. */
 export class TimeChart {
   private readonly seconds: number;
   private readonly top: number;
@@ -87,7 +87,7 @@ export class TimeChart {
     svg.addEventListener('dblclick', () => this.show(0, 1));
   }
 
-  /** The whole time's share at this share of the width. */
+  /** Converts a share of the width to a share of the whole time. */
   private shareOf(width: number): number {
     return this.from + Math.min(1, Math.max(0, width)) * (this.to - this.from);
   }
@@ -97,7 +97,7 @@ export class TimeChart {
     return this.shareOf((clientX - left) / width);
   }
 
-  /** Shows what the curves say at this share of the whole time. */
+  /** Shows the values of the curves at this share of the whole time. */
   private read(share: number): void {
     this.at = share;
     const place = (share - this.from) / (this.to - this.from);
@@ -115,7 +115,7 @@ export class TimeChart {
     this.slider.setAttribute('aria-valuetext', text);
   }
 
-  /** Shows so many times as much, around what is read. */
+  /** Shows `times` as much time, around the time that is read. */
   private zoom(times: number): void {
     const half = ((this.to - this.from) * times) / 2;
     const middle = Math.min(1 - Math.min(0.5, half), Math.max(Math.min(0.5, half), this.at));

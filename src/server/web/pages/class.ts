@@ -26,7 +26,7 @@ import { webScreen } from '../screen';
 import { table } from '../table';
 import { compareLink } from './job-links';
 
-/** Runs that are listed, the latest. */
+/** At most this many runs are listed, the latest. */
 const LISTED = 25;
 
 type Choice = Values<typeof CLASS>;
@@ -87,7 +87,7 @@ function replayPart({ replay }: ClassAnswer): Html | null {
   );
 }
 
-/** The smallest, the median and the largest run; null: there are not two. */
+/** A link that compares the smallest, the median and the largest run; null: there are fewer than two. */
 function compareLine(runs: readonly ClassRun[], cluster: string | undefined): Html | null {
   const sorted = runs.toSorted((a, b) => a.needed_bytes - b.needed_bytes);
   const chosen = [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];

@@ -25,7 +25,7 @@ import { table } from '../table';
 import { classLink, kindOfJob } from './job-links';
 import type { JobAnswer } from './job-run';
 
-/** A job beside others: its latest run; of an array job that of the task with the largest peak. */
+/** A job as it is compared: its latest run; of an array job, the run of the task with the largest peak. */
 interface Compared extends JobWhole {
   readonly name: string;
   /** Tasks that it stands for. */
@@ -47,7 +47,7 @@ type Figure = (job: Compared, screen: Screen) => Child;
 
 const share = (value: number | null = null): string => (value === null ? '' : formatPercent(value));
 
-/** As the job's own page has it. */
+/** The figures as on the job's own page. */
 const measured = (
   what: 'Memory' | 'CPU',
   job: Compared,
@@ -96,7 +96,7 @@ function figuresTable(jobs: readonly Compared[], screen: Screen): Html {
 
 interface Found {
   readonly known: readonly Compared[];
-  /** Of which there is no record, or none that the caller may see. */
+  /** Jobs without a record, or without one that the caller may see. */
   readonly unknown: readonly string[];
 }
 
@@ -112,9 +112,9 @@ async function find(asked: Asker, jobs: readonly JobAndTask[], cluster: string |
   return { known, unknown };
 }
 
-/** How runs of the one kind that all jobs are of went; null: they are of several kinds, or there are too few runs. */
+/** Memory over time of runs of the jobs' kind; null: the jobs are of several kinds, or there are too few runs. */
 async function courseOfKind(asked: Asker, jobs: readonly Compared[]): Promise<Course | null> {
-  // Runs of a name are one kind, whatever each of them ran and where.
+  // Without the program, so that jobs of one name that ran different programs are still of one kind.
   const named = jobs.map(({ total }) => ({ ...total, program: null }));
   const [kind, ...others] = new Map(named.map((job) => [classLink(job), kindOfJob(job)])).values();
   if (kind === undefined || kind === null || others.length > 0) return null;

@@ -11,13 +11,13 @@ const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#2f6fde"/>' +
   '<path d="M2 12 5 8l3 2 3-6 3 4" fill="none" stroke="#fff" stroke-width="2"/></svg>';
 
-/** Made of `client/` by the build. */
+/** The build makes it from `client/`. */
 const SCRIPT = join(packageRoot(), 'dist', 'src', 'server', 'web', 'script.js');
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
 
 let script: Body | null = null;
 
-/** Throws HttpProblem where it has not been built: the pages do without it. */
+/** Throws HttpProblem if the script has not been built; the pages work without it. */
 function readScript(): Body {
   try {
     return (script ??= makeBody(SCRIPT_TYPE, readFileSync(SCRIPT)));

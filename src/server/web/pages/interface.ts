@@ -3,7 +3,7 @@ import { ROUTES } from '../../routes/routes';
 import { html } from '../html';
 import { pageRoute } from '../page';
 
-/** What programs can ask, for people. */
+/** Shows people what programs can ask. */
 export const interfacePage = pageRoute({
   path: '/v1',
   description: 'what programs can ask here',

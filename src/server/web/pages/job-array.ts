@@ -22,7 +22,7 @@ import { jobLinks } from './job-links';
 import { causePart, nextPart } from './job-next';
 import { runsTable, type JobPart, type JobRuns } from './job-run';
 
-/** So many tasks are listed: those closest to their limit. */
+/** At most this many tasks are listed: those closest to their limit. */
 const LISTED = 100;
 /** Kinds of bad ends that are explained. */
 const KINDS = 5;
@@ -47,7 +47,7 @@ function tasksOf(runs: JobRuns): JobRuns {
 /** What the page of an array job is made from. */
 export type ArrayView = Omit<ValueOf<typeof arrayAnswer>, 'schema' | 'reruns'>;
 
-/** What is enough for the task that needs most, and the whole line where that one ended badly. */
+/** The request that suffices for the task that needs most, and the whole `qsub` line if that task ended badly. */
 function nextOf(tasks: JobRuns, causes: JobPart['causes']): Pick<ArrayView, 'next_time' | 'line'> {
   const bytes = ({ next_time: next }: JobRuns[number]): number => next?.request_bytes ?? 0;
   const most = tasks.reduce<JobRuns[number] | null>((a, b) => (a === null || bytes(b) > bytes(a) ? b : a), null);
@@ -58,7 +58,7 @@ function nextOf(tasks: JobRuns, causes: JobPart['causes']): Pick<ArrayView, 'nex
   return { next_time: most?.next_time ?? null, line: cause?.next_time ?? null };
 }
 
-/** The same out of all runs of the job. */
+/** Makes the view from all runs of the job. */
 export function arrayView({ runs, causes }: JobPart): ArrayView {
   const tasks = tasksOf(runs);
   const ends = [...groupBy(tasks, ({ record }) => endingLabel(record))].sort(([, a], [, b]) => b.length - a.length);

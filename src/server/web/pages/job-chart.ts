@@ -12,7 +12,7 @@ import { chooseSeries, seriesTitle } from '../charts/series';
 import { html, named, type Html } from '../html';
 import { choices, section } from '../layout';
 
-/** Which series of which host is charted, and where another is. */
+/** Which series of which host is charted, and the address of another choice. */
 export interface ChartChoice {
   readonly series: string | undefined;
   readonly host: string | undefined;

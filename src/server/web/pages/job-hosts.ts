@@ -15,9 +15,9 @@ import { section } from '../layout';
 import { table } from '../table';
 import type { ChartChoice } from './job-chart';
 
-/** So many hosts are listed: those with the largest peaks. */
+/** At most this many hosts are listed: those with the largest peaks. */
 const LISTED = 100;
-/** Of fewer hosts the table says all. */
+/** For fewer hosts, the table alone says enough. */
 const MANY = 5;
 
 function cellsOf(host: HostSum, link: string | null, screen: Screen): readonly Child[] {
@@ -35,7 +35,7 @@ function cellsOf(host: HostSum, link: string | null, screen: Screen): readonly C
   ];
 }
 
-/** How the peaks of many hosts are distributed, and how their memory went. */
+/** The distribution of the peaks of many hosts, and of their memory over time. */
 function manyHosts(whole: JobWhole, hosts: readonly HostSum[]): Html | null {
   if (hosts.length < MANY) return null;
   const peaks = hosts.flatMap(({ peak_rss: peak }) => (peak === null ? [] : [figureOf(peak)]));

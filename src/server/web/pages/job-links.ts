@@ -26,13 +26,16 @@ export function kindOfJob(job: ClassOfJob): Values<typeof CLASS> | null {
   };
 }
 
-/** Where the kind of a job is shown; null: its owner or name is not known. */
+/** Address of the page of a job's kind; null: the job's owner or name is not known. */
 export function classLink(job: ClassOfJob): string | null {
   const kind = kindOfJob(job);
   return kind && linkTo('/class', kind);
 }
 
-/** Where this job is shown, also once its number has come again. An array is added up, and live figures are shown, of the newest only. */
+/**
+ * Address of a job's page. Its start time (`at`) keeps the address valid after the number is used again. Arrays and
+ * running jobs go without: only the newest job of a number is added up, or shown with live figures.
+ */
 export function jobLink(
   job: Pick<JobRecord, 'job_id' | 'task_id' | 'cluster' | 'started_at' | 'status'>,
   isArray: boolean,
@@ -43,11 +46,11 @@ export function jobLink(
     : linkTo(`/job/${jobTaskName(job)}`, { cluster, at: status === 'running' ? null : at });
 }
 
-/** Where jobs of a cluster are compared; undefined: whichever had the numbers last. */
+/** Address of the page that compares jobs; `cluster` undefined: the latest jobs with these numbers. */
 export const compareLink = (names: readonly string[], cluster: string | undefined): string =>
   linkTo('/compare', { jobs: names.join(','), cluster });
 
-/** Where a job leads to. */
+/** Links from a job's page. */
 export function jobLinks(record: JobRecord): Html {
   const ofKind = classLink(record);
   return html`<ul class="choices only-screen">

@@ -15,13 +15,16 @@ function verdict({ kind, risk }: NextRequest, records: readonly JobRecord[]): st
   return hasUnknownPart(records) ? NOT_WHOLE : 'The request fits.';
 }
 
-/** What the advice rests on, with the risk where past runs allow to state one. */
+/** What the advice rests on, with the risk if past runs are enough to state one. */
 function reason({ risk, runs }: NextRequest): string {
   if (risk === null || runs === null) return 'From this run only, with headroom; no risk can be stated.';
   return `Risk that it needs more: ${formatPercent(risk)}, from ${formatCount(runs)} runs of its kind.`;
 }
 
-/** What to request next time. `line`: of a bad end, a whole `qsub` line; it goes before. `records`: all that the advice must fit. */
+/**
+ * What to request next time. `line`: after a bad end, a whole `qsub` line, shown instead of `next`. `records`: all that
+ * the advice must fit.
+ */
 export function nextPart(next: NextRequest | null, line: string | null, records: readonly JobRecord[]): Html | null {
   if (line !== null)
     return section(
@@ -45,11 +48,11 @@ const STANDINGS: Readonly<Record<CauseAccount['explanations'][number]['standing'
   contradicted: 'ruled out',
 };
 
-/** Answers have times in UTC, pages the server's: "at 04:09:23", as on a terminal. */
+/** Turns the UTC times of an answer into the server's local time, as on a terminal: "at 04:09:23". */
 const inLocalTime = (text: string): string =>
   text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => formatClock(new Date(time)));
 
-/** Why it ended badly, and the other causes that such an end can have. */
+/** Why a run ended badly, and the other causes that were considered. */
 export function causePart({ sentence, explanations }: CauseAccount): Html {
   const items = explanations.map(
     ({ name, standing, evidence, would_show: missing }) =>

@@ -76,7 +76,7 @@ function measuredPart(whole: JobWhole, screen: Screen): Html {
   );
 }
 
-/** The peak under its limit, as far as its bounds are known. */
+/** The peak against its limit, with the bounds that are known. */
 function peakPart(memory: JobRecord, screen: Screen): Html | null {
   const { peak_rss: peak } = memory;
   if (peak === null) return null;
@@ -117,7 +117,7 @@ function endPart({ total, records }: JobWhole, causes: JobAnswer['causes']): Htm
   );
 }
 
-/** Runs as a table, with those columns that have something to say; a task leads to its own page. */
+/** A table of runs without empty columns; a task links to its own page. */
 export function runsTable(
   caption: string,
   names: readonly (keyof typeof RUN_COLUMNS)[],

@@ -13,7 +13,7 @@ import { daysPart, groupsTable, MOST_DAYS, sumsPart } from './sums';
 
 /** Groups that are listed. */
 const GROUPS = 10;
-/** Of sums that are not kept, those of no more records than these are made unasked. */
+/** Sums that are not kept are made unasked if at most this many records have to be read. */
 const MOST_UNASKED = 5000;
 
 type By = 'day' | 'owner' | 'job_name';
@@ -25,20 +25,20 @@ function askSums(asked: Asker, query: RecordFilter, by: By | 'cluster', limit: n
   return askAccounting(asked, { what: 'summary', query: { ...query, by, limit } }, summaryAnswer);
 }
 
-/** Most records that have to be read to add these jobs up: those of the time, or a user's. */
+/** The most records that have to be read to add these jobs up: all of the period, or the user's in it. */
 async function recordsToRead(asked: Asker, { since, until, cluster, owner }: RecordFilter): Promise<number> {
   const found = { since, until, ...given({ cluster, owner }) };
   return (await askSums(asked, found, 'cluster', 0)).totals.records;
 }
 
-/** What the jobs are grouped by; null: not by this. */
+/** Groups of the jobs by what they have in common; null: not grouped by this. */
 interface Groups {
   readonly users: readonly SummaryGroup[] | null;
   readonly names: readonly SummaryGroup[] | null;
   readonly kinds: readonly Kind[] | null;
 }
 
-/** Of a user the kinds of jobs, of a project its users and their kinds of jobs, of all users and names. */
+/** For a user: kinds of jobs; for a project: its users and their kinds of jobs; else: users and job names. */
 async function findGroups(asked: Asker, query: RecordFilter, shows: (by: By) => boolean): Promise<Groups> {
   const { owner, project } = query;
   const nothing = { users: null, names: null, kinds: null };
@@ -59,10 +59,10 @@ function groupsPart(groups: readonly SummaryGroup[], address: Address, by: 'owne
   return made && html`<section>${made}</section>`;
 }
 
-/** What is shown of sums: all of it, what is kept or soon made, or the latter alone. */
+/** Which sums are shown: all; `kept`: those that are kept or quickly made; `few`: only those quickly made. */
 type Extent = 'all' | 'kept' | 'few';
 
-/** Leads to what is not shown. */
+/** A link to the sums that are not shown. */
 function moreSums(address: Address, extent: Extent, toRead: number): Html {
   const shown = extent === 'few' ? { page: null, sort: null } : { all_sums: 'true' };
   const cost = extent === 'few' ? '' : `: up to ${plural(toRead, 'record')} to read`;
@@ -72,7 +72,7 @@ function moreSums(address: Address, extent: Extent, toRead: number): Html {
   </p>`;
 }
 
-/** What jobs add up to, in all, by day, by user and by kind. `address`: of the page. */
+/** The sums of jobs in all, by day, by user and by kind. `address`: the query of the page. */
 export async function sumsOfJobs(asked: Asker, query: RecordFilter, address: Address, extent: Extent): Promise<Html> {
   const { owner, project, cluster } = query;
   const isKept = (by: By): boolean => extent === 'kept' && rolledQuery({ ...query, by }) !== null;
@@ -81,7 +81,7 @@ export async function sumsOfJobs(asked: Asker, query: RecordFilter, address: Add
   const toRead = extent === 'all' || wanted.every(isKept) ? 0 : await recordsToRead(asked, query);
   const shows = (by: By): boolean => toRead <= MOST_UNASKED || isKept(by);
   const { users, names, kinds } = await findGroups(asked, query, shows);
-  // Advice is worked out in a thread of its own, meanwhile.
+  // Meanwhile another thread works out the advice.
   const [advised, days] = await Promise.all([
     kindsPart(asked, kinds ?? [], cluster ?? null),
     shows('day') ? askSums(asked, query, 'day', MOST_DAYS) : null,

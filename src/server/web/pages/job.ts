@@ -30,7 +30,10 @@ const isRunning = ({ job, task }: JobView, asked: JobAndTask): boolean =>
 const isWaiting = ({ job, tasks }: PendingView, asked: JobAndTask): boolean =>
   job === asked.job && (asked.task === null || hasTask(tasks ?? '', asked.task));
 
-/** The cluster as the caller may see it, of its jobs the one that is asked for alone; null: it is not known, or another is asked for. */
+/**
+ * The cluster as the caller may see it, with only the job asked for; null: nothing is known, or another time or cluster
+ * is asked for.
+ */
 function viewOf({ site, access, values: { job, at, cluster } }: Asked): ClusterView | null {
   const view = site.live.current()?.view ?? null;
   if (view === null || at !== undefined || (cluster ?? view.cluster) !== view.cluster) return null;
@@ -47,7 +50,7 @@ function rowPart<T>(columns: readonly LiveColumn<T>[], row: T, screen: Screen): 
   return pairs(items);
 }
 
-/** Of when Grid Engine's word is, and why it is not newer. */
+/** How old Grid Engine's figures are, and why they are not newer. */
 function ageOf(view: ClusterView, rows: 'list' | 'pending', screen: Screen): Html {
   const problem = problemLine(view, screen);
   return html`<p class="faint">${whenText(view, rows, screen)}</p>
@@ -65,7 +68,7 @@ function livePart(view: ClusterView, screen: Screen): Html | null {
   );
 }
 
-/** Grid Engine lists tasks that wait in one row for each of their states. */
+/** Most rows shown: Grid Engine lists the pending tasks of an array in one row for each state. */
 const MOST_ROWS = 20;
 
 function waitingPart(view: ClusterView, screen: Screen): Html | null {
@@ -98,14 +101,14 @@ type Asked = RouteRequest<typeof PARAMETERS>;
 interface Records {
   readonly array: ValueOf<typeof arrayAnswer> | null;
   readonly answer: JobAnswer | null;
-  /** Why the accounting DB says nothing. */
+  /** Why the accounting DB does not answer; null: it does. */
   readonly problem: HttpProblem | null;
 }
 
-/** Those of the job, added up where they are an array's. `here`: the cluster in which it runs. */
+/** The records of the job, added up if it is an array job. `here`: the cluster in which it runs. */
 async function recordsOf(asked: Asked, here: string | undefined): Promise<Records> {
   const { job, all, at, cluster = here } = asked.values;
-  // Of thousands of tasks the added up answer alone is small.
+  // For thousands of tasks, only the answer that adds them up is small.
   const isNewest = job.task === null && all !== true && at === undefined;
   try {
     const array = isNewest ? await askIfKnown(asked, arrayQuestion({ job, cluster }, asked.site), arrayAnswer) : null;
@@ -117,7 +120,7 @@ async function recordsOf(asked: Asked, here: string | undefined): Promise<Record
   }
 }
 
-/** The cluster with the job where it waits; null: it does not. */
+/** The cluster with the pending job; null: the job is not pending. */
 async function viewWhileWaiting(asked: Asked): Promise<ClusterView | null> {
   if (asked.values.at !== undefined) return null;
   await asked.site.wantPending();
@@ -125,7 +128,7 @@ async function viewWhileWaiting(asked: Asked): Promise<ClusterView | null> {
   return view === null || (view.pending ?? []).length === 0 ? null : view;
 }
 
-/** What of the records is shown, job by job. */
+/** The parts of the page that show the records, job by job. */
 function recordParts({ array, answer }: Records, chart: ChartChoice, screen: Screen): readonly Html[] {
   const groups = [...groupBy(answer?.records ?? [], jobKey).values()].reverse();
   const parts = groups.map((runs) => {

@@ -24,9 +24,9 @@ import { noRows, paging, table, type WebColumn } from '../table';
 import { jobLink } from './job-links';
 import { sumsOfJobs } from './job-sums';
 
-/** Records of a part of the list. */
+/** Records on one page of the list. */
 const EACH = 50;
-/** So many parts: who looks for more narrows the filter. */
+/** At most this many pages: to see more, a user narrows the filter. */
 const MOST_PARTS = 40;
 
 /** The parts of a record's filter that people choose by. */
@@ -51,7 +51,7 @@ const PARAMETERS = {
 
 type Choice = Values<typeof PARAMETERS>;
 
-/** What was chosen, beside it as it was written. */
+/** What was chosen, as values and as it was written. */
 type Asked = Pick<RouteRequest<typeof PARAMETERS>, 'values' | 'query'>;
 
 function filters({ values, query }: Asked): Html {
@@ -90,7 +90,7 @@ const SORT_NAMES: Readonly<Record<(typeof SORTS)[number], string>> = {
   unused: 'most unused memory-hours',
 };
 
-/** By which column an order is: a limit and a share of the CPU are not what was held for how long. */
+/** The order that a column's head leads to. Limit and CPU have none: orders are by amounts over time, these are not. */
 const SORT_OF: Partial<Readonly<Record<RecordColumnName, (typeof SORTS)[number]>>> = {
   until: 'time',
   ran: 'wallclock',
@@ -154,7 +154,7 @@ export const jobsPage = pageRoute({
     const { page = 1, sort = 'time', all_sums: all = false } = choice;
     const query = queryOf(choice, asked.now);
     const wanted = { what: 'records', query: { ...query, sort, limit: page * EACH + 1, totals: false } } as const;
-    // Who orders the list or turns its pages looks for a job.
+    // A user who sorts the list or turns its pages looks for a job, not for sums.
     const extent = all ? 'all' : page === 1 && sort === 'time' ? 'kept' : 'few';
     const [sums, { records }] = await Promise.all([
       sumsOfJobs(asked, query, asked.query, extent),

@@ -10,7 +10,7 @@ import { sumCells, SUM_COLUMNS } from './sums';
 
 /** Kinds that are listed: those that requested most. */
 const LISTED = 10;
-/** So many users are looked at. */
+/** Kinds are looked for among this many users. */
 const USERS = 5;
 
 type Query = SummaryQuery & { readonly limit: number };
@@ -81,7 +81,7 @@ function kindsTable(
   );
 }
 
-/** The kinds of jobs of these users, those who requested most first. */
+/** The kinds of jobs of these users, those that requested most first. */
 export async function findKinds(
   asked: Asker,
   query: Omit<Query, 'by' | 'limit'>,

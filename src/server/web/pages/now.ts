@@ -39,11 +39,11 @@ const PARAMETERS = {
   reload: queryFlag('have the browser reload it every 30 s'),
 };
 
-/** Without what only the page of each job has room for. */
+/** Columns for which only a job's own page has room. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['queue', 'other requests', 'vmem', 'age', 'CPU']);
 const JOBS_SHOWN = JOB_COLUMNS.filter(({ head }) => !LEFT_OUT.has(head));
 
-/** What was chosen, beside it as it was written. */
+/** What was chosen, as values and as it was written. */
 type Asked = Pick<RouteRequest<typeof PARAMETERS>, 'values' | 'query'>;
 
 function filters({ values: { shade, reload }, query }: Asked): Html {
@@ -55,7 +55,7 @@ function filters({ values: { shade, reload }, query }: Asked): Html {
   </form>`;
 }
 
-/** Rows of a live table, with a bar of our own instead of that of the terminal. */
+/** A live table of the terminal as a web table, with drawn bars instead of the terminal's. */
 function liveTable<T>(
   caption: string,
   all: readonly LiveColumn<T>[],
@@ -166,7 +166,7 @@ function nowOf(view: ClusterView, asked: Asked, now: number): Page {
   };
 }
 
-/** Nothing is known of the cluster; the accounting may be. */
+/** The page while nothing is known of the running cluster; ended jobs may be known. */
 function nothingYet({ message }: HttpProblem): Page {
   return {
     title: 'Now',
@@ -196,7 +196,7 @@ class SharedPages {
 
 const shared = new SharedPages();
 
-/** A page says how old its figures are: made for somebody else, it stands no longer than this. */
+/** How long a page that was made for one user is shown to others: it says how old its figures are. */
 const AGES_MS = 5000;
 
 /** The running cluster: jobs at risk, all jobs, all hosts. Made once for all who see the same. */

@@ -32,7 +32,7 @@ export function reportsPart(asked: Asker): Html | null {
   );
 }
 
-/** As it was mailed: its styles stand in its elements, and nothing in it runs or leads out of it. */
+/** The report is shown as it was mailed: inline styles apply, but nothing in it runs, loads or is sent. */
 const REPORT_HEADERS = {
   'Content-Security-Policy':
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

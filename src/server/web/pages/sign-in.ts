@@ -55,7 +55,7 @@ const signInPage = pageRoute({
   },
 });
 
-/** Throws HttpProblem where the form holds nothing that is accepted. */
+/** Throws HttpProblem if the form holds no valid code or token. */
 function credentialOf({ site, form, now }: RouteRequest<Parameters>): Credential {
   const code = form.get('code');
   if (code !== null) {

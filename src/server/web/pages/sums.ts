@@ -19,7 +19,7 @@ import { table, tiles, type WebColumn } from '../table';
 
 const DOT = '·';
 
-/** '' where nothing is known of any job. */
+/** '' if no job's peak is known. */
 const unusedMemory = (totals: Totals): string =>
   totals.requested_with_peak_gib_hours + totals.requested_with_grid_engine_gib_hours > 0
     ? unusedText(totals, (sum) => formatMemoryTime(sum, DOT))
@@ -51,7 +51,7 @@ export function sumsPart(totals: Totals): Html {
   ])}${apart === null ? null : html`<p class="faint">${apart}</p>`}`;
 }
 
-/** Days of a chart: of a longer time the last. */
+/** At most this many days in a chart: the last of a longer period. */
 export const MOST_DAYS = 400;
 
 /** What jobs used and wasted day by day; null: there is nothing to draw. */
@@ -84,7 +84,7 @@ export function sumCells(totals: Totals): readonly Child[] {
   ];
 }
 
-/** Groups of jobs by their sums, as the answer has them. `linkOf`: where a group's own page is. */
+/** Groups of jobs with their sums, in the order of the answer. `linkOf`: the address of a group's own page. */
 export function groupsTable(
   what: string,
   groups: readonly SummaryGroup[],
