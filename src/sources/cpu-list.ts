@@ -1,7 +1,7 @@
 /** More CPUs than Linux can be built for (8192): a list beyond that is garbage. */
 const MOST_CPUS = 65536;
 
-/** CPUs of a list as sysfs writes it ("0-3,8,10-11"), ascending; null when the text is none. Empty: an empty list. */
+/** CPUs of a list as sysfs writes it ("0-3,8,10-11"), ascending; none for an empty text. null: not such a list. */
 export function parseCpuList(text: string): readonly number[] | null {
   const trimmed = text.trim();
   if (trimmed === '') return [];

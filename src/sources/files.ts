@@ -7,7 +7,7 @@ const FIRST_BYTES = 16 * 1024;
 
 /**
  * Content of a file below /proc or /sys; null when it isn't there, can't be read, or has more than 4 MiB.
- * Their sizes say nothing, so it is read until its end.
+ * Such files show no usable size, so it is read until its end.
  */
 export function readBytes(path: string): Buffer | null {
   let fd: number;
@@ -34,7 +34,7 @@ export function readBytes(path: string): Buffer | null {
   }
 }
 
-/** The same as text. */
+/** Like readBytes, as text. */
 export function readText(path: string): string | null {
   return readBytes(path)?.toString('utf8') ?? null;
 }

@@ -1,9 +1,9 @@
-/** A number as the kernel prints an unsigned one (at most 20 digits); null for anything else. */
+/** An unsigned number as the kernel prints it (at most 20 digits); null for anything else. */
 export function natural(word: string | undefined): number | null {
   return word !== undefined && /^\d{1,20}$/.test(word) ? Number(word) : null;
 }
 
-/** All of the words as natural numbers; null when one is none. */
+/** All of the words as natural numbers; null when one of them is not. */
 export function naturals(words: readonly string[]): readonly number[] | null {
   const numbers: number[] = [];
   for (const word of words) {

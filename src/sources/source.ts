@@ -28,7 +28,7 @@ export interface Metric {
   /** Unique in the product: the source's name, "_", what is measured; ends in "_" and the unit unless that is count. */
   readonly name: string;
   readonly unit: Unit;
-  /** counter: only grows, until what it counts for begins anew. */
+  /** counter: only grows, until the thing that it counts for (node, device, job) starts again. */
   readonly kind: 'gauge' | 'counter';
   /** What one value is about. */
   readonly scope: 'process' | 'job' | 'node';
@@ -84,7 +84,7 @@ export interface Source {
   readonly metrics: readonly Metric[];
   /** May block on slow hardware or on a user's memory: is read in the helper process only. */
   readonly blocking: boolean;
-  /** Where a reading has time limits of its own: seconds until the last of them has surely passed. */
+  /** For a reading with time limits of its own: seconds after which all of them have surely passed. */
   readonly patience?: (options: Place['options']) => number;
   /** Default time between two readings, in seconds. */
   readonly interval: number;
@@ -107,17 +107,17 @@ export interface ProcessSource extends Omit<Source, 'open'> {
 }
 
 export interface OpenProcessSource {
-  /** `about` is called with a process before anything of it is read that may block, so that it is known which one did. */
+  /** Calls `about` with a process before reading anything of it that may block, so that it is known which one did. */
   readonly read: (pids: JobProcessIds, about?: (pid: number) => void) => readonly Reading[] | Unavailable;
   readonly close: () => void;
 }
 
-/** What most sources are. */
+/** The defaults of a source. */
 export const USUAL = { blocking: false, interval: 10, enabled: true, options: {} } as const satisfies Partial<Source>;
 
 type Usual = keyof typeof USUAL;
 
-/** A source that is as USUAL says, unless it says otherwise. */
+/** A source with the defaults of USUAL for what it leaves out. */
 export const source = (given: Omit<Source, Usual> & Partial<Pick<Source, Usual>>): Source => ({ ...USUAL, ...given });
 
 export function isUnavailable(result: unknown): result is Unavailable {
@@ -166,8 +166,8 @@ export const reading = (metric: Metric, value: number, instance = ''): Reading =
 });
 
 /**
- * An open source that holds nothing open: `read` gives the readings, or null or none where there is nothing to read, and
- * then `why` says the reason.
+ * An open source that keeps nothing open. `read` returns the readings; if it returns null or none, `why` gives the
+ * reason.
  */
 export function opened(read: () => readonly Reading[] | null, why: () => Unavailable): OpenSource | Unavailable {
   const readOrWhy = (): readonly Reading[] | Unavailable => {
@@ -178,6 +178,6 @@ export function opened(read: () => readonly Reading[] | null, why: () => Unavail
   return 'unavailable' in first ? first : { read: readOrWhy, close: () => undefined };
 }
 
-/** An option that is a list of words; empty when it is none. */
+/** An option that is a list of words; empty when it is no list. */
 export const listOption = (value: OptionValue | undefined): readonly string[] =>
   typeof value === 'object' ? value : [];

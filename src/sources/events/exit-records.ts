@@ -8,9 +8,9 @@ const COUNTS = [
   'rssBytes',
   'vmBytes',
   /**
-   * CPU time on the scheduler's clock (sum_exec_runtime) until it last looked: at the last tick or switch, so the final
-   * slice (4 ms with 250 ticks a second) is missing, and of a shorter life all. By ticks where the kernel doesn't fill it
-   * in (older ones, with delay accounting off).
+   * CPU time by the scheduler's clock (sum_exec_runtime) up to its last update, at a tick or switch: the final slice
+   * (up to 4 ms with 250 ticks a second) is missing, for a shorter life everything. By ticks if the kernel doesn't fill
+   * it in (older ones, with delay accounting off).
    */
   'cpuNs',
   'minorFaults',
@@ -31,15 +31,19 @@ const COUNTS = [
   'vmByteUs',
 ] as const;
 
-/** And what it waited, 0 where this kernel doesn't count it or, but for a CPU, delay accounting is off (kernel.task_delayacct). */
+/**
+ * Counts and delays. A delay is 0 if this kernel doesn't count it or (other than for a CPU) kernel.task_delayacct is
+ * off.
+ */
 export const RECORD_FIGURES = [...COUNTS, ...DELAYS] as const;
 
 type RecordFigure = (typeof RECORD_FIGURES)[number];
 
 /**
- * What the kernel reports of a thread that ends (generic netlink family TASKSTATS). Every thread gives one record; what is
- * about memory is that of the address space as it is then, shared with the threads that live on: the maximum over a
- * process's records is the process's mark. Only its last program's: an exec begins a new address space.
+ * What the kernel reports of a thread that ends (generic netlink family TASKSTATS). Every thread gives one record; its
+ * memory figures are those of the address space at that moment, shared with the threads that live on, so the maximum
+ * over a process's records is the process's high-water mark. It covers the last program only: an exec begins a new
+ * address space.
  */
 export interface ExitRecord extends Readonly<Record<RecordFigure, number>> {
   /** The thread's id in the initial PID namespace. */
@@ -54,7 +58,7 @@ const TYPE_PID = 1;
 const TYPE_STATS = 3;
 const TYPE_AGGR_PID = 4;
 const CMD_ATTR_REGISTER_CPUMASK = 3;
-/** What the kernel counts in other units. */
+/** Figures that the kernel counts in other units. */
 const UNITS = [
   ['rssBytes', KIB],
   ['vmBytes', KIB],
@@ -70,7 +74,7 @@ const EMPTY: { -readonly [Field in keyof ExitRecord]: ExitRecord[Field] } = {
   comm: '',
 };
 
-/** Of which thread the record in one netlink message of the TASKSTATS family is; null: it is something else. */
+/** Id of the thread whose record is in one netlink message of the TASKSTATS family; null: it holds something else. */
 export function exitRecordPid(buffer: Buffer, offset: number, length: number): number | null {
   return recordOfTask(buffer, offset, length)?.id ?? null;
 }
@@ -87,7 +91,7 @@ export function parseExitRecord(buffer: Buffer, offset: number, length: number):
   for (const field of COUNTS) record[field] = stats.u64(field);
   for (const [field, unit] of UNITS) record[field] *= unit;
   for (const field of DELAYS) record[field] = stats.delay(field) ?? 0;
-  // With a tick comes both: user or system time, and what the scheduler counts.
+  // A tick updates both the scheduler's time and user or system time: the former is 0 only if the kernel leaves it out.
   if (record.cpuNs === 0) record.cpuNs = (stats.u64('userUs') + stats.u64('systemUs')) * 1000;
   return record;
 }

@@ -1,6 +1,6 @@
 import { exitRecordPid, parseExitRecord, type ExitRecord } from './exit-records';
 
-/** The exit record of one thread as the kernel sent it: few are ever asked for more than whose they are. */
+/** The exit record of one thread as the kernel sent it, not parsed: for most, only the thread's id is ever needed. */
 export class KeptExitRecord {
   constructor(
     /** The thread's id. */
@@ -16,10 +16,12 @@ export class KeptExitRecord {
   }
 }
 
-/** Records share a piece of memory outside of the garbage collector's, which goes with the last of them. */
+/**
+ * Records share pieces of memory of this size outside the JavaScript heap; a piece goes with the last of its records.
+ */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Keeps records whose bytes are good for the moment only; null: that message is none. */
+/** Copies records out of a buffer that is soon overwritten; null: the message is not a record. */
 export function newRecordKeeper(): (buffer: Buffer, offset: number, length: number) => KeptExitRecord | null {
   let chunk = Buffer.alloc(0);
   let used = 0;

@@ -35,11 +35,11 @@ export interface KernelEvents {
   readonly exitRecords: 'open' | Unavailable;
   /**
    * Hands over everything that the kernel had queued before the call: events first, each CPU's in their order, then
-   * records. The kernel queues a thread's record before its exit event: of every exit event that was handed over the
-   * record has come by the end of the same call, or is lost.
+   * records. The kernel queues a thread's record before its exit event, so by the end of the call the record of every
+   * exit event that was handed over has come, too, or is lost.
    *
-   * lostEvents, lostRecords: some are missing since the drain before (a full receive buffer; for events also those that
-   * the kernel had no memory for, as soon as a later one of that CPU comes). Never throws unless a handler does.
+   * lostEvents, lostRecords: some are missing since the last drain (a full receive buffer; for events also those that
+   * the kernel had no memory for, as soon as a later event of that CPU comes). Never throws unless a handler does.
    */
   readonly drain: (handlers: KernelEventHandlers) => { readonly lostEvents: boolean; readonly lostRecords: boolean };
   readonly close: () => void;
@@ -58,15 +58,15 @@ export const NAMESPACE_FIX =
 const NO_CAPABILITY = 'no CAP_NET_ADMIN';
 const OTHER_NETWORK = 'in another network namespace';
 
-/** What helps against a reason that was passed on as text. */
+/** The fix for a reason that was passed on as text; null: there is none. */
 export function kernelEventsFix(reason: string): string | null {
   if (reason.includes(OTHER_NETWORK)) return NAMESPACE_FIX;
   return reason.includes(NO_CAPABILITY) ? ROOT_FIX : null;
 }
 
 /**
- * Subscribes to the events and exit records of every process of the machine; each may be unavailable alone. Nothing
- * shows that exit records stay away in another network namespace where the process connector is missing, too:
+ * Subscribes to the events and exit records of every process of the machine; each may be unavailable alone. In another
+ * network namespace no exit records come; if the process connector is missing, too, nothing here shows that:
  * `proveKernelEvents` finds out.
  */
 export function openKernelEvents(options: KernelEventsOptions): KernelEvents | Unavailable {
@@ -119,7 +119,7 @@ interface Stream<Item> {
   readonly close: () => void;
 }
 
-/** What came while the subscription was being answered waits for the first drain. */
+/** Items that came while the subscription was being answered (`early`) wait for the first drain. */
 function stream<Item>(
   early: { items: readonly Item[]; lost: boolean },
   drain: Stream<Item>['drain'],
@@ -138,7 +138,7 @@ function stream<Item>(
 
 const NETLINK_CONNECTOR = 11;
 
-/** A kernel without process events answers none of these. */
+/** A kernel without process events answers none of so many subscriptions. */
 const MOST_TRIES = 10;
 
 function openProcessEvents(receiveBytes: number): Stream<ThreadEvent> | Unavailable {
@@ -170,7 +170,7 @@ function openProcessEvents(receiveBytes: number): Stream<ThreadEvent> | Unavaila
   const answer: { errno: number | null } = { errno: null };
   let lost = false;
   try {
-    // The answer has no room where events that others listen to have filled the socket.
+    // When events, which others listen to, have filled the socket, there is no room for the answer: ask again.
     for (let tries = 0; answer.errno === null && tries < MOST_TRIES; tries++) {
       send('listen');
       const more = drain(
@@ -182,7 +182,7 @@ function openProcessEvents(receiveBytes: number): Stream<ThreadEvent> | Unavaila
     if (answer.errno !== 0) throw new LibcError('PROC_CN_MCAST_LISTEN', answer.errno ?? ENOENT);
     return stream({ items: early, lost }, drain, () => {
       try {
-        // Before Linux 6.6 the kernel counts listeners by what they say, not by their sockets.
+        // Before Linux 6.6 the kernel counts listeners by their messages, not by their sockets.
         send('ignore');
       } catch {
         // Closing is enough: the count is set right by the next event that nobody receives.
@@ -257,7 +257,7 @@ function noTaskstats(error: unknown): Unavailable {
 /** Numbers of the initial namespaces (PROC_PID_INIT_INO, PROC_USER_INIT_INO since Linux 3.8). */
 const INITIAL_NAMESPACES = { pid: 'pid:[4026531836]', user: 'user:[4026531837]' } as const;
 
-/** The kernel serves only the initial ones, and in others just stays silent. */
+/** The kernel serves only the initial namespaces; in others it stays silent. */
 function foreignNamespace(): Unavailable | null {
   for (const [kind, initial] of Object.entries(INITIAL_NAMESPACES)) {
     let own: string;

@@ -10,8 +10,8 @@ interface ForkEvent {
   /** µs of CLOCK_MONOTONIC. Taken before the event is queued: events of two CPUs may be queued in another order. */
   readonly at: number;
   /**
-   * The parent that getppid() returns, not the caller, for a thread (childPid differs from childTgid) and for a child that
-   * was made with CLONE_PARENT.
+   * For a thread (childPid differs from childTgid) and a child made with CLONE_PARENT: the parent that getppid()
+   * returns, not the caller.
    */
   readonly parentPid: number;
   readonly parentTgid: number;
@@ -123,16 +123,16 @@ export function subscriptionAnswer(buffer: Buffer, offset: number, length: numbe
 }
 
 interface GapDetector {
-  /** Wants every message of the socket, those of uninteresting kinds, too: they share the numbers. */
+  /** To be called with every message of the socket: those of other kinds share the numbers. */
   readonly see: (buffer: Buffer, offset: number, length: number) => void;
   /**
-   * Whether events are missing among those seen since the last call. alreadyLost: that is known (ENOBUFS); what each CPU's
-   * next event would report it again is left out.
+   * Whether events are missing among those seen since the last call. alreadyLost: a loss is known (ENOBUFS), and the
+   * gap that the next event of each CPU shows is not reported again.
    */
   readonly settle: (alreadyLost: boolean) => boolean;
 }
 
-/** Answers to subscriptions are of no CPU before Linux 4.7 and carry the sender's number. */
+/** Before Linux 4.7, answers to subscriptions name no CPU and carry the sender's number. */
 const NO_CPU = 0xffffffff;
 
 /**
@@ -170,8 +170,8 @@ const PROC_CN_MCAST_LISTEN = 1;
 const PROC_CN_MCAST_IGNORE = 2;
 
 /**
- * cn_msg that starts or ends the events. Linux 6.6 takes a filter of kinds besides the 4-byte command; without one all
- * kinds come as ever. None is asked for: what a filter drops is a gap in the numbers.
+ * cn_msg that starts or ends the events. From Linux 6.6 on, a filter of kinds may follow the 4-byte command. None is
+ * sent: what a filter drops is a gap in the numbers.
  */
 export function subscription(wanted: 'listen' | 'ignore', acknowledge: number): Buffer {
   const message = Buffer.alloc(CN_MSG_BYTES + 4);

@@ -10,7 +10,7 @@ import { NAMESPACE_FIX, openKernelEvents, type KernelEvents } from './kernel-eve
 export interface KernelEventsProof {
   readonly processEvents: 'arrived' | Unavailable;
   readonly exitRecords: 'arrived' | Unavailable;
-  /** Which of an own child's arrived within a second. */
+  /** Which messages about a child of our own arrived within a second of its end. */
   readonly arrived: {
     readonly fork: boolean;
     readonly exec: boolean;
@@ -21,13 +21,15 @@ export interface KernelEventsProof {
   readonly delayAccounting: 'on' | Unavailable;
 }
 
-/** After the child's end, which a busy machine may put off for so long. */
+/** How long messages are waited for after the child's end, and how long that, which a busy machine may put off. */
 const PROOF_MS = 1000;
 const CHILD_MS = 30_000;
 const STEP_MS = 5;
 const RECEIVE_BYTES = 4 * MIB;
 
-/** Runs /bin/true and sees which events the kernel sends: silence is the sign of another network namespace. Never throws. */
+/**
+ * Runs /bin/true and sees which events the kernel sends: silence is a sign of another network namespace. Never throws.
+ */
 export async function proveKernelEvents(namespacePath: string | null): Promise<KernelEventsProof> {
   const events = openKernelEvents({ namespacePath, receiveBytes: RECEIVE_BYTES });
   const delayAccounting = delayAccountingState();

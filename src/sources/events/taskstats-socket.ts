@@ -23,8 +23,8 @@ interface TaskstatsSocket {
   readonly socket: NetlinkSocket;
   readonly isTaskstats: (buffer: Buffer, offset: number) => boolean;
   /**
-   * Sends a request and waits for nothing: the kernel has answered when the call is back. Its refusal is thrown as
-   * LibcError; other messages that were queued meanwhile go to `onMessage`.
+   * Sends a request; the kernel has answered it when the call returns. Throws LibcError if the kernel refuses; other
+   * messages that were queued meanwhile go to `onMessage`.
    */
   readonly ask: (payload: Buffer, acknowledged: boolean, onMessage: OnMessage) => { readonly lost: boolean };
 }

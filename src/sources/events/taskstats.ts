@@ -6,7 +6,7 @@ import { readU64 } from './netlink-messages';
  * in 17. Version 15 (first releases of Linux 6.14 and 6.15) alone put two fields after each delay.
  */
 
-/** Where the fields that are used lie, by the figures of an ExitRecord that are made of them. */
+/** Offsets of the fields that are used, by the figures of an ExitRecord that are made from them. */
 const LAYOUT = {
   cpuDelayNs: 16,
   blockIoDelayNs: 32,
@@ -39,7 +39,7 @@ const LAYOUT = {
 type Field = keyof typeof LAYOUT;
 type Layout = Readonly<Record<Field, number>>;
 
-/** Each is a count and nanoseconds. */
+/** Each delay is a count and nanoseconds. */
 export const DELAYS = [
   /** Runnable, waiting for a CPU. */
   'cpuDelayNs',
@@ -53,9 +53,9 @@ export const DELAYS = [
 ] as const;
 const DELAY_BYTES = 16;
 /**
- * The longest mean wait for a CPU that is taken for one. Linux from 6.12 on takes, now and then on a busy host, a whole
- * sleep for such a wait: the thread left while it was owed no time, and was moved to another CPU before it was off the
- * queue.
+ * The longest mean wait for a CPU that is believed. From 6.12 on, Linux on a busy host sometimes counts a whole sleep
+ * as such a wait: the thread fell asleep while it was owed no CPU time, and was moved to another CPU before it was
+ * taken off the queue.
  */
 const MOST_CPU_WAIT_NS = 1e8;
 

@@ -45,7 +45,7 @@ type Field = keyof typeof FIELDS;
 
 /**
  * What a control group says of all its processes together, its sub-groups included. null: this kernel, this version of
- * control groups or this node's configuration does not have.
+ * control groups or this node's configuration does not have the figure.
  */
 export type CgroupReading = Readonly<Record<Field, number | null>>;
 
@@ -53,7 +53,7 @@ const FIELD_NAMES = Object.keys(FIELDS) as readonly Field[];
 
 export const NOTHING_READ = Object.fromEntries(FIELD_NAMES.map((name) => [name, null])) as CgroupReading;
 
-/** Counts of memory.stat; the first alone until Linux 5.9. */
+/** Counters of memory.stat: the first one until Linux 5.9, the others since. */
 export const REFAULTS = ['workingset_refault', 'workingset_refault_anon', 'workingset_refault_file'] as const;
 
 export const CGROUP_METRICS: readonly Metric[] = Object.values(FIELDS);

@@ -6,7 +6,9 @@ export function parseAmount(text: string | null): number | null {
   return /^\d{1,16}$/.test(word) && Number.isSafeInteger(Number(word)) ? Number(word) : null;
 }
 
-/** Nanoseconds in seconds: one CPU comes to 2^53 of them in 104 days, 128 CPUs in 20 hours. null: no number. */
+/**
+ * Nanoseconds as seconds, also above 2^53, which one CPU reaches in 104 days, 128 CPUs in 20 hours. null: no number.
+ */
 export function parseNanoseconds(text: string | null | undefined): number | null {
   const word = text?.trim() ?? '';
   return /^\d{1,20}$/.test(word) ? Number(word) / 1e9 : null;
@@ -23,7 +25,7 @@ export function parseKeyed(text: string | null): ReadonlyMap<string, number> {
   return values;
 }
 
-/** Sum of those that are there; null when none is. */
+/** Sum of the known parts; null when none is known. */
 export function sumOf(...parts: readonly (number | null | undefined)[]): number | null {
   const known = parts.filter((part) => part !== null && part !== undefined);
   return known.length === 0 ? null : known.reduce((sum, part) => sum + part, 0);

@@ -33,7 +33,7 @@ export function parseBlkio(
   return devices;
 }
 
-/** In the order of what they cover; the last two are there with the schedulers bfq and cfq only. */
+/** The file that covers most comes first; the last two exist only with the schedulers bfq and cfq. */
 const BLKIO_FILES = [
   'blkio.throttle.io_service_bytes_recursive',
   'blkio.throttle.io_service_bytes',
@@ -44,7 +44,9 @@ const BLKIO_FILES = [
 /** The text of a file of one controller's group; null: not there. */
 type ReadControllerFile = (controller: keyof V1Directories, name: string) => string | null;
 
-/** One reading of a v1 group. `oomKills`: of the group and those below it, which its own file does not cover. */
+/**
+ * One reading of a v1 group. `oomKills`: of the group and its sub-groups, which the group's own file does not cover.
+ */
 export function readingOfV1(
   read: ReadControllerFile,
   stacked: (device: string) => boolean,
@@ -86,7 +88,7 @@ export function readingOfV1(
   };
 }
 
-/** Below one job's group there are few; a tree beyond this is somebody's mischief. */
+/** A job's group has few sub-groups; a larger tree is somebody's mischief. */
 const MOST_GROUPS = 64;
 
 /** The directory and those below it. */
@@ -95,7 +97,7 @@ function groupsBelow(directory: string): readonly string[] {
   for (let at = 0; at < found.length && found.length < MOST_GROUPS; at++) {
     const group = found[at] as string;
     try {
-      // Two links and one for each sub-group: mostly nothing needs to be listed.
+      // A directory has two links, and one for each sub-group: mostly there is nothing to list.
       if (statSync(group).nlink === 2) continue;
       for (const entry of readdirSync(group, { withFileTypes: true }))
         if (entry.isDirectory()) found.push(join(group, entry.name));

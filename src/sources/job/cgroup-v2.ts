@@ -29,7 +29,7 @@ type ReadFile = (name: string) => string | null;
 
 const KERNEL_PARTS = ['kernel_stack', 'pagetables', 'sec_pagetables', 'percpu', 'vmalloc', 'slab'] as const;
 
-/** One reading of a v2 group, without what only a kept descriptor knows. `stacked`: a disk that is made of others. */
+/** One reading of a v2 group, without the peak of the interval. `stacked`: whether a disk is made of others. */
 export function readingOfV2(read: ReadFile, stacked: (device: string) => boolean): CgroupReading {
   const memory = parseKeyed(read('memory.stat'));
   const cpu = parseKeyed(read('cpu.stat'));
@@ -74,7 +74,7 @@ export function readingOfV2(read: ReadFile, stacked: (device: string) => boolean
   };
 }
 
-/** A peak that can be begun anew. */
+/** A peak that can be reset. */
 export interface ResettablePeak {
   /** The peak since the last `reset`, in bytes; null when it can no longer be read. */
   readonly read: () => number | null;
@@ -126,8 +126,8 @@ export function openPeak(path: string): ResettablePeak | null {
 }
 
 /**
- * Peaks of one interval after another. `lifetime` reads the peak of the group's whole life; it is asked after the reset,
- * so that a peak of the moment between reading and reset is not missed when it was the highest of all.
+ * Makes a function that returns the peak since its last call. `lifetime` reads the peak of the group's whole life; it
+ * is read after the reset, so that a peak between reading and reset is not missed when it was the highest of all.
  */
 export function intervalPeaks(peak: ResettablePeak, lifetime: () => number | null): () => number | null {
   let before = lifetime();

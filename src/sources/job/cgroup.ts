@@ -34,8 +34,8 @@ export const cgroupFacts: SourceFacts = {
 const MAJOR_OF_LOOP_DEVICES = '7:';
 
 /**
- * Whether a disk is made of other disks (device mapper, md, loop): the same bytes are counted there, too.
- * Asked once per disk.
+ * Whether a disk is made of other disks (device mapper, md, loop), which count the same bytes again.
+ * Looked up once per disk.
  */
 function stackedDisks(sys: string): (device: string) => boolean {
   const known = new Map<string, boolean>();

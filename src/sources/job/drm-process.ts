@@ -51,7 +51,7 @@ interface Held {
   readonly client: DrmClient;
 }
 
-/** The first descriptors of a process, as they are numbered. */
+/** The first `most` descriptors of a process. */
 function descriptorsOf(proc: string, pid: number, most: number): readonly string[] {
   const names: string[] = [];
   try {
@@ -86,7 +86,7 @@ function clientsOf(
     about?.(pid);
     for (const fd of descriptorsOf(proc, pid, descriptors)) {
       if (now() > untilMs) return [...held.values()];
-      // Only these: to print what it knows, another file's fdinfo may take locks.
+      // DRM files only: to print its fdinfo, another file may take locks.
       if (linkOf(`${proc}/${pid}/fd/${fd}`)?.startsWith('/dev/dri/') !== true) continue;
       const client = parseFdinfo(textOfUntrusted(`${proc}/${pid}/fdinfo/${fd}`, MOST_FDINFO_BYTES) ?? '');
       if (client === null) continue;
@@ -110,7 +110,7 @@ function secondsSince(before: SeenEngine | undefined, engine: DrmEngine, atMs: n
     const from = before === undefined || engine.busyNs < before.busy ? 0 : before.busy;
     return (engine.busyNs - from) / 1e9;
   }
-  // The clock's rate is nowhere to be read: it is what passed since the last reading.
+  // The rate of the engine's clock can't be read: its total cycles stand for the time since the last reading.
   if (before === undefined || engine.cycles < before.busy || engine.totalCycles <= before.total) return 0;
   const share = Math.min(1, (engine.cycles - before.busy) / (engine.totalCycles - before.total));
   return (share * Math.max(0, atMs - before.atMs)) / 1000;
@@ -122,7 +122,7 @@ interface UsedEngines {
   askedAtMs: number;
 }
 
-/** What nobody has asked about for this long has ended. */
+/** Engines and processes that were not seen for this long are forgotten. */
 const FORGET_MS = 600_000;
 
 /** GPU memory and time by process, of any driver that prints them (amdgpu, i915, xe, nouveau, panfrost ...). */
@@ -133,7 +133,7 @@ export const drmProcess: ProcessSource = {
   metrics: [VIDEO, SYSTEM, BUSY],
   blocking: true,
   options: {
-    // Of one process: those of a GPU program are opened early, and a look at one takes 5 us.
+    // For one process: a GPU program opens its DRM files early, and a look at one descriptor takes 5 us.
     most_descriptors: 4096,
     // For one job; well below helper_deadline.
     most_seconds: 2,

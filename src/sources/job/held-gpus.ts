@@ -33,7 +33,7 @@ const NAMED_BY: readonly (readonly [variable: RegExp, vendor: GpuVendor | null])
   [/^SGE_HGR_\w*(gpu|cuda|nvidia|rocm)\w*$/i, null],
 ];
 
-/** Indexes in these count within what ROCR_VISIBLE_DEVICES leaves. */
+/** Indexes in these variables count only the GPUs that ROCR_VISIBLE_DEVICES leaves. */
 const WITHIN_ROCR = new Set(['HIP_VISIBLE_DEVICES', 'GPU_DEVICE_ORDINAL', 'CUDA_VISIBLE_DEVICES']);
 
 interface Named {
@@ -42,7 +42,7 @@ interface Named {
   readonly unknown: readonly string[];
 }
 
-/** The one GPU whose UUID begins so, as CUDA takes it. */
+/** The only GPU whose UUID is or begins with `word`, as CUDA reads it; null: none, or several. */
 function byUuid(word: string, gpus: readonly Gpu[]): Gpu | null {
   const wanted = word.toLowerCase();
   const names = (gpu: Gpu): readonly string[] => [gpu.id, ...gpu.aliases].map((name) => name.toLowerCase());
@@ -55,10 +55,10 @@ function byUuid(word: string, gpus: readonly Gpu[]): Gpu | null {
   return first !== undefined && second === undefined ? first : null;
 }
 
-/** GPUs that the words of one variable mean, among those that it can mean. */
+/** GPUs that the words of one variable name, among those that it can name (`gpus`). */
 function named(words: readonly string[], gpus: readonly Gpu[], stopAtUnknown: boolean): Named {
   const byNumber = (at: number, part: string | undefined): Gpu | null => {
-    // Not by its place: of one that is lost the numbers of the others stay.
+    // By number, not by place in the list: when a GPU is lost, the others keep their numbers.
     const gpu = gpus.find(({ parent, index }) => parent === null && index === at);
     if (gpu === undefined) return null;
     return gpus.find(({ parent, index }) => parent === gpu.id && index === Number(part)) ?? gpu;
@@ -85,7 +85,7 @@ const NOTHING: ReadonlySet<string> = new Set(['none', 'void', 'no', 'nodevfiles'
 const MOST_WORDS = 256;
 const MOST_SHOWN = 4;
 
-/** Values that name no GPU in particular: nothing set, nothing given, everything there is. */
+/** The words of a value; none if it names no GPU in particular (empty, "none", "all" ...). */
 function wordsOf(value: string): readonly string[] {
   const words = value.split(/[\s,]+/).filter((word) => word !== '');
   const first = words[0]?.toLowerCase() ?? '';
@@ -109,7 +109,7 @@ function fromEnvironment(environment: ReadonlyMap<string, string>, gpus: readonl
     if (entry === undefined) continue;
     const [, vendor] = entry;
     let among = vendor === null ? gpus : of(vendor);
-    // HIP listens to CUDA's variable where there is no NVIDIA GPU; a resource map means the vendor that is there.
+    // HIP reads CUDA's variable where there is no NVIDIA GPU; a resource map names GPUs of the vendor that is present.
     if (variable === 'CUDA_VISIBLE_DEVICES' && among.length === 0) among = of('amd');
     if (vendor === null) {
       const present = (['nvidia', 'amd', 'intel'] as const).find((candidate) => of(candidate).length > 0);
@@ -130,7 +130,7 @@ function fromEnvironment(environment: ReadonlyMap<string, string>, gpus: readonl
   return { variables, notes };
 }
 
-/** A variable's name, of which patterns above leave any length. */
+/** A variable's name, cut short: the patterns above allow any length. */
 const shownVariable = (name: string): string => name.slice(0, 48);
 
 /** A word of the user's choice, fit for one line. */
@@ -152,7 +152,7 @@ export function heldGpus(
     const own = [...(open.get(gpu.id) ?? [])].filter((pid) => pids.has(pid)).sort((one, other) => one - other);
     if (own.length > 0) opened.set(gpu, own);
   }
-  /** A job that was given a GPU that is cut into MIG instances holds the instance that it uses. */
+  /** A job that was given a GPU with MIG instances holds the instance that it uses, not the whole GPU. */
   const replaced = (gpu: Gpu): boolean =>
     gpu.parent === null && !opened.has(gpu) && [...opened.keys()].some(({ parent }) => parent === gpu.id);
   const variablesOf = (gpu: Gpu): readonly string[] => [
@@ -164,7 +164,7 @@ export function heldGpus(
     .filter((gpu) => opened.has(gpu) || (given.variables.has(gpu) && !replaced(gpu)))
     .map((gpu) => ({ gpu, variables: variablesOf(gpu), pids: opened.get(gpu) ?? [] }));
   const strangers = held.filter(({ gpu, variables }) => {
-    // Only a variable that speaks of this vendor's GPUs is contradicted.
+    // Only if a variable names GPUs of this vendor is there a contradiction.
     const spoken = [...given.variables.keys()].some(({ vendor }) => vendor === gpu.vendor);
     return spoken && variables.length === 0;
   });
@@ -183,7 +183,7 @@ const BY_PROCESS = /^(nvidia_process|drmprocess)_/;
 export function gpuPids(readings: readonly Reading[]): GpuPids {
   const open = new Map<string, Set<number>>();
   for (const { metric, instance, pid } of readings) {
-    // What the driver keeps of ended processes is no open GPU, nor is engine time ("PCI/engine").
+    // Peaks that the driver keeps of ended processes show no open GPU, nor does engine time ("PCI/engine").
     if (pid === undefined || !BY_PROCESS.test(metric)) continue;
     if (metric === 'nvidia_process_peak_memory_bytes' || metric === 'drmprocess_busy_seconds') continue;
     const pids = open.get(instance) ?? new Set();

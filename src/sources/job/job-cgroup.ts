@@ -29,7 +29,7 @@ export interface JobCgroup {
  * Part of the path that is this job's alone; null: none is. A path that holds other things as well (execd's service, a
  * user's slice) has none.
  *
- *  - `sge-JOB.TASK.scope` or `.service` (USE_CGROUPS=systemd of the fork of daimh; TASK is 1 for what is no array job)
+ *  - `sge-JOB.TASK.scope` or `.service` (USE_CGROUPS=systemd in daimh's fork; TASK is 1 for a job that is no array)
  *  - the scope that `config` names (Open Cluster Scheduler with ENABLE_SYSTEMD)
  *  - `/qmemacct-jobs/KEY`
  */
@@ -40,7 +40,7 @@ export function ownPart(
   const words = path.split('/').slice(1);
   if (words[0] === JOBS_GROUP)
     return words[1] === sought.key ? { path: `/${JOBS_GROUP}/${sought.key}`, origin: 'own' } : null;
-  // Below a user's slice anyone can name a scope as he likes.
+  // Below a user's slice, the user can give a scope any name.
   if (words[0] === 'user.slice' || words.includes('..')) return null;
   const unit = `sge-${sought.job}.${sought.task || 1}`;
   const at = words.findIndex((word) => word === sought.scope || word === `${unit}.scope` || word === `${unit}.service`);
@@ -85,7 +85,7 @@ export function jobCgroup(
     if (part === null) continue;
     if (member.hierarchy === '') {
       const directory = join(unifiedTop(root, exists), part.path);
-      // With v1 beside it the v2 tree has no controllers.
+      // If v1 is mounted beside it, the v2 tree has no controllers.
       if (exists(join(directory, 'memory.current')))
         return { origin: part.origin, name: nameOf(part.path), directories: { version: 2, directory } };
       continue;
@@ -116,7 +116,7 @@ export function ownGroup(key: string, root = '/sys/fs/cgroup'): JobCgroup | null
   return of('memory') === null ? null : { ...group, directories: v1Directories(of) };
 }
 
-/** The processes in a group, those of its subgroups aside; none where it is gone. */
+/** The processes in a group, without those in its sub-groups; none if the group is gone. */
 export function processesIn(group: string): readonly number[] {
   try {
     return readFileSync(join(group, 'cgroup.procs'), 'latin1')

@@ -28,7 +28,7 @@ function namespaceOf(proc: string, pid: number | 'self'): string | typeof DENIED
   }
 }
 
-/** A job can make namespaces and interfaces without end: the first ones count. */
+/** A job can make any number of namespaces and interfaces: only the first ones are read. */
 const MOST_INTERFACES = 256;
 
 /** `known`: the interfaces that have been read before. */
@@ -55,7 +55,7 @@ function readJob(
     if (seen > MOST_INTERFACES) break;
     for (const found of parseNetDev(readText(`${proc}/${pid}/net/dev`) ?? '')) {
       seen++;
-      // Counters of two namespaces are no one's sum: they begin and end apart.
+      // Counters of two namespaces are not added up: they begin and end at different times.
       const instance = `${namespaceNumber(namespace)}/${found.name}`;
       if (found.name === 'lo' || (!known.has(instance) && known.size >= MOST_INTERFACES)) continue;
       known.add(instance);

@@ -3,7 +3,10 @@ import type { PerfCalls } from '../../native/perf-event';
 import type { ResolvedEvent } from './perf-event-names';
 import { openGroup, type Group, type Location } from './perf-groups';
 
-/** What was opened of every event, by its index; a map entry of `failed` is the errno that it was given up for. */
+/**
+ * Open descriptors of every event, by its index. `failed`: by the index of an event, the errno that it was given up
+ * for.
+ */
 interface CounterSet {
   readonly fds: readonly (readonly number[])[];
   readonly failed: ReadonlyMap<number, number>;
@@ -13,7 +16,9 @@ interface CounterSet {
 
 const isAbsentCounter = (errno: number): boolean => errno === PerfErrno.ENOENT || errno === PerfErrno.EOPNOTSUPP;
 
-/** Opens groups. An event of which anything is missing is given up, unless another kind of core counts it. */
+/**
+ * Opens groups. An event with a missing counter is given up, unless just one kind of core lacks it and another has it.
+ */
 export function openSet(
   events: readonly ResolvedEvent[],
   groups: readonly Group[],

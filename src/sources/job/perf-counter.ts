@@ -28,7 +28,7 @@ export interface Counter {
   readonly highest: number;
 }
 
-/** Reads a counter, and what it was counted for the process itself right after: a value may never shrink by that. */
+/** Reads a counter and, right after, the process's own share. The difference is reported so that it never shrinks. */
 export function readCounter(counter: Counter, calls: PerfCalls): Counter {
   const all = readLane(counter.all, calls);
   const own = readLane(counter.own, calls);
@@ -53,7 +53,7 @@ export function readingsOf({
   return names.map((event) => ({ event, ...reading }));
 }
 
-/** It keeps what it has come to, and reads no more. */
+/** The counter with what it has counted so far; it is read no more. */
 export function withoutDescriptors(counter: Counter): Counter {
   const blind = (lane: Lane): Lane => ({ ...lane, fds: [] });
   return { ...counter, all: blind(counter.all), own: blind(counter.own) };

@@ -40,8 +40,8 @@ const cache = (
 
 /**
  * Every event with a name. The first 28 are Colmet's. Colmet gave the kernel bare numbers where a code of cache,
- * operation and result belongs, so what its nine cache events counted were read accesses, whatever their names say; they
- * keep that meaning here, so that figures go on: cache_op_read and cache_result_access are cache_l1d, and
+ * operation and result belongs, so its nine cache events counted read accesses, whatever their names say. They keep
+ * that meaning here, so that figures stay comparable: cache_op_read and cache_result_access are cache_l1d, and
  * cache_op_prefetch is cache_ll (for prefetches there is llc_prefetches).
  */
 export const NAMED_EVENTS: readonly NamedEvent[] = [
@@ -96,7 +96,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   migrations: 'cpu_migrations',
 };
 
-/** One code of an event: an event of a machine with two kinds of cores has one for each. */
+/** One code of an event; on a machine with two kinds of cores, an event has one for each. */
 export interface Encoding extends PmuConfig {
   readonly type: number;
   /** Where it can count; null: on every CPU. */
@@ -110,7 +110,7 @@ export interface ResolvedEvent {
   readonly encodings: readonly Encoding[];
 }
 
-/** In codes of types hardware and cache, the PMU that is meant stands above the event (PERF_PMU_TYPE_SHIFT). */
+/** In codes of types hardware and cache, the PMU's type stands in the bits above the event (PERF_PMU_TYPE_SHIFT). */
 const PMU_SHIFT = 32n;
 
 const plain = (config: bigint): PmuConfig => ({ config, config1: 0n, config2: 0n });
@@ -145,8 +145,8 @@ function resolveTerms(name: string, pmuName: string, terms: string, sys: string)
 }
 
 /**
- * What is meant by an event's name, by a raw code ("r1a2b", hexadecimal) or by a PMU's own terms
- * ("cpu/event=0x3c,umask=0x1/", "cpu/cache-misses/"); Unavailable when nothing is.
+ * Finds an event by its name, by a raw code ("r1a2b", hexadecimal) or by a PMU's own terms
+ * ("cpu/event=0x3c,umask=0x1/", "cpu/cache-misses/"); Unavailable when there is no such event.
  */
 export function resolveEvent(text: string, { sys }: Pick<Place, 'sys'>): ResolvedEvent | Unavailable {
   const written = text.trim();

@@ -3,7 +3,7 @@ import type { Encoding, ResolvedEvent } from './perf-event-names';
 
 /** One code of one event, as it is opened. */
 export interface Member {
-  /** Which of the events it belongs to. */
+  /** Index of the event that it belongs to. */
   readonly event: number;
   readonly encoding: Encoding;
 }
@@ -43,12 +43,14 @@ const PARTNERS: readonly string[] = [
   'dtlb_misses',
 ];
 
-/** Two counters of their own for cycles and instructions, and three of the four that every server CPU has at least. */
+/**
+ * Cycles and instructions have counters of their own; of others, every server CPU has at least four: three are used.
+ */
 const MOST_IN_GROUP = 5;
 
 /**
- * Which codes are to be counted at the same time: what ratios are made of, per kind of core, as far as it may fit the
- * CPU. Everything else stands alone, so that the kernel can fit it in wherever there is room.
+ * Groups the codes that are to be counted at the same time: those that ratios are made of, for each kind of core, as
+ * many as may fit the CPU. Every other code stands alone, so that the kernel can fit it in wherever there is room.
  */
 export function planGroups(events: readonly ResolvedEvent[]): readonly Group[] {
   const members = events.flatMap((event, index) => event.encodings.map((encoding) => ({ event: index, encoding })));
@@ -77,7 +79,7 @@ const request = ({ encoding }: Member, at: Location, leader: number): PerfReques
   userOnly: at.userOnly,
 });
 
-/** Opens a group, not yet enabled. A member that can't join is opened by itself; one that can't even that is refused. */
+/** Opens a group, not yet enabled. A member that can't join is opened by itself; if that fails, too, it is refused. */
 export function openGroup(group: Group, at: Location, calls: PerfCalls): OpenedGroup {
   const opened: Opened[] = [];
   const refused: OpenedGroup['refused'][number][] = [];
@@ -92,7 +94,7 @@ export function openGroup(group: Group, at: Location, calls: PerfCalls): OpenedG
   return { opened, refused };
 }
 
-/** A group on the CPU gets there within the system call that enables it; readings enough to be sure. */
+/** A group that fits gets on the CPU within the system call that enables it; so many readings make sure. */
 const TRIAL_READINGS = 20;
 
 const HERE = { pid: 0, inherit: false } as const;
@@ -120,14 +122,14 @@ function supported(group: Group, userOnly: boolean, calls: PerfCalls): Group {
 
 export interface Split {
   readonly groups: readonly Group[];
-  /** Some could not stay together. */
+  /** Whether any group had to be split. */
   readonly split: boolean;
 }
 
 /**
  * Splits groups that the CPU can't count at once. The kernel refuses only what could never fit; a counter that the NMI
- * watchdog or another program holds makes a group wait for ever without a word, so each is tried. On hybrid CPUs it is
- * left to the kernel: the trial may run on the wrong kind of core.
+ * watchdog or another program holds makes a group wait for ever without an error, so each group is tried. Groups of
+ * hybrid CPUs are left to the kernel: the trial may run on the wrong kind of core.
  */
 export function splitGroups(groups: readonly Group[], userOnly: boolean, calls: PerfCalls): Split {
   let split = false;

@@ -2,10 +2,10 @@ import type { OptionValue } from '../../record/setting';
 import { metricsOf, reading, USUAL, type Metric, type Reading, type SourceFacts } from '../source';
 import { NAMED_EVENTS } from './perf-event-names';
 
-/** What one event of a job has come to. */
+/** The count of one event of a job so far. */
 export interface PerfReading {
   readonly event: string;
-  /** In the event's unit, scaled up for the time in which it had no counter; null: it never had one. */
+  /** In the event's unit, scaled up for the time in which the event had no counter; null: it never had one. */
   readonly value: number | null;
   /** Share of the time in which it had a counter, 0 to 1. */
   readonly scaledShare: number;
@@ -21,7 +21,7 @@ const metricOfEvent = new Map(NAMED_EVENTS.map(({ name }, index) => [name, EVENT
 
 const RAW_METRIC = counter('raw', 'count', "Events given by code or by a PMU's own terms.", { instance: 'event' });
 
-/** What makes a ratio out of two events. */
+/** A ratio of two events: factor * event / per. */
 interface Ratio {
   readonly metric: Metric;
   readonly event: string;
@@ -101,7 +101,9 @@ export function perfMetricReadings(readings: readonly PerfReading[]): readonly R
   return [...counted, ...derived(readings)];
 }
 
-/** What doctor, the list of metrics and the settings know of it. It is opened per job (openPerf), not per node. */
+/**
+ * What doctor, the list of metrics and the settings know of perf. It is opened for each job (openPerf), not per node.
+ */
 export const perfFacts: SourceFacts = {
   ...USUAL,
   name: 'perf',

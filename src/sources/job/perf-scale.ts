@@ -1,10 +1,10 @@
 import type { PerfCount } from '../../native/perf-event';
 
-/** What a counter has come to. */
+/** The state of a counter after its last reading. */
 export interface Scaled extends PerfCount {
   /** The count as if the counter had run all the time that it was enabled. */
   readonly value: number;
-  /** Enabled time at the end in which it never ran: not yet scaled for. */
+  /** Enabled time since the counter last ran: not yet scaled for. */
   readonly waitedNs: number;
 }
 
@@ -12,14 +12,14 @@ export const NOTHING_COUNTED: Scaled = { raw: 0, enabledNs: 0, runningNs: 0, val
 
 const WRAP = 2 ** 64;
 
-/** A 64-bit counter that starts again from zero: 256 CPUs come there in half a year. */
+/** By how much a 64-bit counter has grown; it may have wrapped: 256 CPUs take half a year for that. */
 const grown = (before: number, now: number): number =>
   before > WRAP / 2 && now < WRAP / 4 ? now + WRAP - before : now - before;
 
 /**
- * Adds what has come since the last reading, scaled by the share of that time in which the counter ran: shares change as
- * other programs take counters, and the whole must not shrink when they do. Time in which it never ran is made up for by
- * the next time in which it does. Readings that go back are left out.
+ * Adds what was counted since the last reading, scaled by the share of that time in which the counter ran: the share
+ * changes as other programs take counters, and the total must not shrink when it does. Time in which the counter never
+ * ran is made up for the next time that it runs. Readings that go back are left out.
  */
 export function advance(before: Scaled, count: PerfCount | null): Scaled {
   if (count === null) return before;

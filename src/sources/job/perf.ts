@@ -10,9 +10,9 @@ import { openGroup, planGroups, splitGroups } from './perf-groups';
 import { perfEvents, perfFacts, type PerfReading } from './perf-metrics';
 
 /**
- * Counters of one job, on a process: what it starts from now on, and what that starts, is counted, also after it has
- * ended; the process itself (the shepherd) is counted a second time by itself and subtracted, unless `includeSelf` says
- * that it belongs to the job.
+ * The process through which a job is counted: everything that it starts from now on, directly or not, is counted, also
+ * after the process has ended. The process itself (the shepherd) is counted a second time alone and subtracted, unless
+ * `includeSelf` says that it belongs to the job.
  */
 export interface PerfTarget {
   readonly pid: number;
@@ -32,7 +32,7 @@ export interface OpenPerf {
   readonly notes: readonly string[];
   /** The kernel's share of the work is not counted, for want of permission. */
   readonly userOnly: boolean;
-  /** Children that the process had already: they and theirs are not counted. null: unknown. */
+  /** Children that the process already had: they and their descendants are not counted. null: unknown. */
   readonly uncoveredChildren: readonly number[] | null;
   readonly descriptors: number;
   /** What has been counted since it was opened, in the order of `events`. Never throws; goes on when the process is gone. */
@@ -52,7 +52,7 @@ const PROBE: ResolvedEvent = {
   encodings: [{ type: 1, config: 2n, config1: 0n, config2: 0n, cpus: null }],
 };
 
-/** Whether a process can be counted, and whether without the kernel's share only. */
+/** Whether a process can be counted, and whether only without what runs in the kernel. */
 function permission(
   pid: number,
   paranoid: number | null,
@@ -70,7 +70,7 @@ function permission(
   return explainPerfError(errno, `process ${pid}`, paranoid);
 }
 
-/** Descriptors that openPerf leaves to others, and the most that it takes. */
+/** Descriptors that openPerf leaves to the rest of this process, and the most that it takes. */
 const LEFT_TO_OTHERS = 256;
 const MOST_DESCRIPTORS = 8192;
 
@@ -81,11 +81,11 @@ function descriptorBudget({ proc }: PerfPlace): number {
   return Math.min(MOST_DESCRIPTORS, Math.max(Math.floor(limit / 2), limit - LEFT_TO_OTHERS));
 }
 
-/** Children of a process, those of all its threads; null where the kernel doesn't have it. */
+/** Children of all threads of a process; null if the kernel does not list them. */
 const childrenOf = ({ proc }: PerfPlace, pid: number): readonly number[] | null =>
   listsChildren(proc) ? new ProcessFiles(pid, { left: 0 }, proc).children(true) : null;
 
-/** Events that mean the same are opened once. */
+/** An event with all its names that were asked for: events that mean the same are opened once. */
 interface Wanted {
   readonly event: ResolvedEvent;
   readonly names: readonly string[];
@@ -104,7 +104,7 @@ function uniqueEvents(events: readonly ResolvedEvent[]): readonly Wanted[] {
   return [...unique.values()];
 }
 
-/** As many events, from the first on, as there may be descriptors. */
+/** How many events, from the first on, fit the budget of descriptors. */
 function withinBudget(wanted: readonly Wanted[], cost: (event: ResolvedEvent) => number, budget: number): number {
   let used = 0;
   const tooMany = wanted.findIndex(({ event }) => (used += cost(event)) > budget);
@@ -112,8 +112,8 @@ function withinBudget(wanted: readonly Wanted[], cost: (event: ResolvedEvent) =>
 }
 
 /**
- * Starts counting `eventNames` (resolveEvent) for a target. Events that can't be had are left out and listed; Unavailable
- * when none is left. Takes a few milliseconds the first time.
+ * Starts counting `eventNames` (resolveEvent) for a target. Events that can't be counted are left out and listed in
+ * `refused`; Unavailable when none is left. Takes a few milliseconds the first time.
  */
 export function openPerf(
   target: PerfTarget,
@@ -125,7 +125,7 @@ export function openPerf(
   const opened = openAt(target, eventNames, place, calls);
   if (isUnavailable(opened)) return opened;
   const after = childrenOf(place, target.pid);
-  // One that was forked in between may be counted or not.
+  // A child that was forked in between may be counted or not.
   const uncoveredChildren = before === null || after === null ? null : [...new Set([...before, ...after])];
   return { ...opened, uncoveredChildren };
 }
@@ -148,7 +148,7 @@ function countableEvents(
   });
 }
 
-/** As many of the events as there are descriptors for, so many times each; the others go into `refused`. */
+/** The events for which there are descriptors, each opened `copies` times; the others go into `refused`. */
 function affordableEvents(
   resolved: readonly ResolvedEvent[],
   copies: number,

@@ -6,9 +6,9 @@ import { unavailable, type Unavailable } from '../source';
 export interface Pmu {
   readonly name: string;
   readonly type: number;
-  /** The CPUs whose own unit it is; null: all of them (or none: see nodeWide). */
+  /** The CPUs that have this unit; null: all of them (or none: see nodeWide). */
   readonly cpus: readonly number[] | null;
-  /** It counts for a socket or the node: of no use for one job. */
+  /** It counts for a socket or the node, so it is of no use for one job. */
   readonly nodeWide: boolean;
 }
 
@@ -58,7 +58,7 @@ export function corePmusOfHybrid(sys: string): readonly Pmu[] {
   return pmus.length > 1 ? pmus : [];
 }
 
-/** Parses a file below `format/`: "config:0-7,32-35"; null when it is none. */
+/** Parses a file below `format/`: "config:0-7,32-35"; null when the text is something else. */
 export function parseFormat(text: string): TermFormat | null {
   const match = /^(config[12]?):(\d[\d,-]*)$/.exec(text.trim());
   const bits = match === null ? null : parseCpuList(match[2] ?? '');

@@ -6,7 +6,7 @@ const ofJob = metricsOf('process', 'job');
 const bytes = (what: string, help: string, kind: Metric['kind'] = 'gauge'): Metric =>
   ofJob[kind](what, 'bytes', help, { resolution: 1 / KIB });
 
-/** Of a whole run. */
+/** One value for a whole run. */
 export const SWAP_PEAK = bytes(
   'swap_peak',
   'The most of process_swap_bytes that was sampled; left out where it was 0.',

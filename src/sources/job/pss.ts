@@ -123,7 +123,7 @@ function heldBytes(proc: string, pid: number): number {
   return ((split ? memory.rssAnon + memory.rssShmem : memory.vmRss) + memory.vmSwap) * 1024;
 }
 
-/** Processes are not read at one moment: what one freed before the next took it must not be counted twice. */
+/** At most `held`: processes are read one after another, and memory that one freed and the next took counts once. */
 const footprint = (memory: SharedMemory, held: number): number =>
   Math.min(held, memory.pssAnon + (memory.pssShmem ?? 0) + (memory.swapPss ?? 0));
 
@@ -217,7 +217,7 @@ function openPss(
  * would be counted again: the caller gives one pid per address space.
  *
  * Mappings are not counted beforehand: reading `maps` for that costs more than smaps_rollup itself (1.4 against 1.2 ms
- * for 5,000). There the resident set decides, which is known; the full smaps is given up while it is being read.
+ * for 5,000). For the rollup the resident set decides, which is known; reading the full smaps is given up half-way.
  */
 export const pss: ProcessSource = {
   ...USUAL,
@@ -227,7 +227,7 @@ export const pss: ProcessSource = {
   blocking: true,
   interval: 30,
   options: {
-    // A mapping of the full smaps costs some 10 us to make and to parse: about 20 ms.
+    // A mapping of the full smaps costs some 10 us to make and to parse: 2,000 take about 20 ms.
     most_maps: 2000,
     // Expected time for one process beyond which it is left out; well below helper_deadline.
     most_seconds: 2,
@@ -236,7 +236,7 @@ export const pss: ProcessSource = {
     const rollup = existsSync(`${proc}/self/smaps_rollup`);
     if (!rollup && !existsSync(`${proc}/self/smaps`))
       return unavailable('no /proc/PID/smaps: the kernel was built without CONFIG_PROC_PAGE_MONITOR');
-    // The rollup is one mapping however many there are.
+    // The rollup counts as one mapping, however many the process has.
     const maps = rollup ? Infinity : Number(options.most_maps);
     return openPss(proc, rollup ? 'smaps_rollup' : 'smaps', { maps, seconds: Number(options.most_seconds) }, now);
   },

@@ -40,8 +40,8 @@ interface Sums {
 }
 
 /**
- * What of a PSS must be anonymous: pages that are not can't make up more of it than there are of them. Exact for a
- * mapping of one kind of page, shared or not.
+ * The part of a mapping's PSS that must be anonymous: its other pages add at most their full size (rss - anonymous).
+ * Exact for a mapping of one kind of page, shared or not.
  */
 function surelyAnonymous(pss: number, rss: number, anonymous: number): number {
   return Math.max(0, Math.min(pss, pss - (rss - anonymous)));

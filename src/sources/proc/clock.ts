@@ -20,15 +20,15 @@ export function uptimeSeconds(procRoot = '/proc'): number {
 }
 
 /**
- * A moment of the monotonic clock (µs) in clock ticks after boot, rather one too many than too few: that clock stands still
- * while the machine is suspended, which here counts as before that moment.
+ * A moment of the monotonic clock (µs) in clock ticks after boot, rounded up. The monotonic clock stops while the
+ * machine is suspended; that time is taken to lie before the moment.
  */
 export function ticksAt(us: number): number {
   const now = monotonicUs();
   return Math.floor((uptimeSeconds() + (us - now) / 1e6) * TICKS_PER_SECOND) + 1;
 }
 
-/** Both clocks are read again where more than this lay between. */
+/** Both clocks are read again if more than this passed between the two readings. */
 const NEAR_MS = 5;
 
 /** Wall clock (ms since the epoch) of a process start given in clock ticks after boot. */

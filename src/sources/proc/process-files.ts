@@ -14,14 +14,14 @@ const buffer = Buffer.allocUnsafe(16384);
 
 type Name = 'statm' | 'stat' | 'status' | 'io' | 'schedstat' | 'children';
 
-/** A read of a list that the kernel makes page by page ends early by at most one entry. */
+/** A read of a list that the kernel writes page by page falls short of a page by at most one entry. */
 const FULL_PAGE = 4096 - 16;
 
 const NONE: readonly number[] = [];
 
 const readStart = (fd: number): number => readSync(fd, buffer, 0, buffer.length, 0);
 
-/** A process can have thousands of children, of which one read gives some 700. */
+/** Reads until the end: a process can have thousands of children, and one read gives some 700. */
 function readPids(fd: number): readonly number[] {
   let length = readStart(fd);
   if (length === 0) return NONE;
@@ -87,9 +87,10 @@ export class ProcessFiles {
   }
 
   /**
-   * Marks what the first thread has run so far: how long it ran and waited to, and how often it was put on a CPU. Of a
-   * process with one thread the same mark twice says that it did nothing in between (the time alone would not: of one
-   * that runs the kernel adds it up at its next clock tick). null: gone, or the kernel does not count (CONFIG_SCHED_INFO).
+   * A mark of what the first thread has run so far: how long it ran, how long it waited for a CPU, and how often it got
+   * one. If a process with one thread shows the same mark twice, it did nothing in between (the time alone would not
+   * tell: the kernel adds that of a running thread up at the next tick). null: gone, or not counted
+   * (CONFIG_SCHED_INFO).
    */
   ran(): string | null {
     const length = this.read('schedstat');
@@ -120,13 +121,15 @@ export class ProcessFiles {
     }
   }
 
-  /** Opens each file anew at its next read: the number may be another process's by now, or there was no descriptor left. */
+  /**
+   * Opens each file anew at its next read: the pid may be another process's by now, or there was no descriptor left.
+   */
   reopen(): this {
     this.close();
     return this;
   }
 
-  /** Whether there is a process of this number; takes no descriptor. */
+  /** Whether there is a process with this pid; takes no descriptor. */
   exists(): boolean {
     return existsSync(this.base);
   }

@@ -22,7 +22,7 @@ export interface Stat {
   readonly image: number;
 }
 
-/** Nothing of it is left but what its parent may still ask for. */
+/** Whether nothing is left of the process but what its parent may still ask for. */
 export const isDead = ({ state }: Stat): boolean => state === 'Z' || state === 'X';
 
 const PF_EXITING = 0x4;

@@ -15,7 +15,7 @@ export interface StatusMemory {
 const NEWLINE = 0x0a;
 const COLON = 0x3a;
 
-/** The third and fourth letter distinguish the memory lines, as a number: strings would be made for every line. */
+/** The third and fourth letters tell the memory lines apart. As a number, so that no string is made for each line. */
 const VM_PEAK = 0x5065; // Pe
 const VM_SIZE = 0x5369; // Si
 const VM_HWM = 0x4857; // HW
@@ -94,10 +94,10 @@ export function hasGroup(text: Buffer, length: number, group: number): boolean {
   return false;
 }
 
-/** The number that has SIGKILL, the ninth signal, and three others as bits, counted from the end of a line. */
+/** Place, from the end of the line, of the hexadecimal digit whose lowest bit is SIGKILL, the ninth signal. */
 const KILL_DIGIT = 2;
 
-/** Whether SIGKILL waits for the process's first thread (`SigPnd`), as it does for each once the process is killed. */
+/** Whether SIGKILL is pending for the process's first thread (`SigPnd`), as for every thread of a killed process. */
 export function isBeingKilled(text: Buffer, length: number): boolean {
   const line = text.indexOf('\nSigPnd:', 0, 'latin1');
   if (line < 0 || line >= length) return false;

@@ -90,7 +90,7 @@ const SORT_NAMES: Readonly<Record<(typeof SORTS)[number], string>> = {
   unused: 'most unused memory-hours',
 };
 
-/** The order that a column's head leads to. Limit and CPU have none: orders are by amounts over time, these are not. */
+/** The order that a column's head leads to. Limit and CPU have none: they don't show memory-hours and CPU time. */
 const SORT_OF: Partial<Readonly<Record<RecordColumnName, (typeof SORTS)[number]>>> = {
   until: 'time',
   ran: 'wallclock',
