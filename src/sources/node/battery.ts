@@ -14,7 +14,7 @@ const LEFT = gauge(
   'left',
   'seconds',
   'Until the battery is empty at the present power; only while it discharges.',
-  // An estimate: more digits than it deserves are left away.
+  // An estimate: only whole seconds are kept.
   { ...BATTERY, resolution: 1 },
 );
 const PLUGGED = gauge('plugged', 'count', '1: on mains power; 0: on batteries.');

@@ -7,12 +7,12 @@ import { plainName } from './names';
 const MOST_OUTPUT = 64 * 1024;
 const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 
-/** Words of a command line: what blanks part. No quotes, no variables, no shell: a script can have them. */
+/** Words of a command line, split at blanks. There are no quotes, no variables and no shell: a script can have them. */
 export function commandWords(command: string): readonly string[] {
   return command.split(/\s+/).filter((word) => word !== '');
 }
 
-/** Why the words are no command that can be run; null: they are one. */
+/** Why the words are not a command that can be run; null: they are. */
 export function whyNotRunnable(words: readonly string[], fix: string): Unavailable | null {
   const [program] = words;
   if (program === undefined) return unavailable('no command is configured', fix);
@@ -27,8 +27,8 @@ export function whyNotRunnable(words: readonly string[], fix: string): Unavailab
 }
 
 /**
- * Standard output of a command, 64 KiB at most; Unavailable with one line when it fails, says more than that, or takes
- * longer than `timeoutMs`: then it is killed by its process id. Blocks until then. Runs with a small fixed environment.
+ * Standard output of a command, 64 KiB at most; Unavailable, in one line, when it fails, prints more, or takes longer
+ * than `timeoutMs` (then it is killed). Blocks until the command has ended. The command gets a small fixed environment.
  */
 export function runBounded(words: readonly string[], timeoutMs: number): string | Unavailable {
   const [program = '', ...parameters] = words;

@@ -1,11 +1,13 @@
 const MOST_DIFFERENCE = 0.05;
-/** The two are not read at the same moment and advance in steps of 1 ms: below this a step is more than the tolerance. */
+/**
+ * The two are not read at the same moment and advance in steps of 1 ms: below this, a step can exceed the tolerance.
+ */
 const LEAST_SECONDS = 0.5;
 
 /**
- * In one line that the energy which powercap and perf events give for one domain over one interval differs by more than
- * 5 %; null: it does not, or there is nothing to compare. One of them counts another domain, the wrong unit, or has lost
- * a wrap-around: neither is to be believed.
+ * One line of text if the energies that powercap and perf events give for one domain and interval differ by more than 5
+ * %; null: they don't, or there is nothing to compare. If they differ, one of them counts another domain or in the
+ * wrong unit, or has lost a wrap-around: neither can be believed.
  */
 export function raplDisagreement(
   powercapJoules: number | null,

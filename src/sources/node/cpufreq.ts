@@ -16,7 +16,7 @@ const MEAN_MAXIMUM = gauge('mean_maximum', 'hertz', 'Mean over all CPUs of the h
 /** CPUs that share one clock; in hertz, null: unknown. */
 export interface Clock {
   readonly cpu: string;
-  /** CPUs that it drives. */
+  /** How many CPUs it drives. */
   readonly cpus: number;
   readonly current: number | null;
   readonly minimum: number | null;

@@ -62,8 +62,8 @@ export function diskReadings(disks: readonly DiskCounters[]): readonly Reading[]
 }
 
 /**
- * Whole devices that nothing else counts again: partitions are no names in /sys/block, and what lies upon other
- * devices (device mapper, RAID, loop) or in memory begins with one of `leftOut` and a digit.
+ * Whether this is a whole device whose figures no other device counts again: partitions have no names in /sys/block,
+ * and devices upon other devices (device mapper, RAID, loop) or in memory begin with one of `leftOut` and a digit.
  */
 export function isCounted(device: string, blocks: ReadonlySet<string>, leftOut: readonly string[]): boolean {
   // sysfs has no slashes in names: cciss/c0d0 is cciss!c0d0 there.

@@ -48,7 +48,7 @@ export const diskusage = source({
   open: ({ root, options }) => {
     const paths = listOption(options.paths);
     if (paths.length === 0) return unavailable('no paths', 'set paths = ["/", ...] in [sources.diskusage]');
-    // Loads the FFI, so only where it is read.
+    // Required here, since it loads the FFI: only where this source is read.
     const { statvfs } = require('../../native/statvfs') as typeof Statvfs;
     const readOne = (path: string): readonly Reading[] => {
       try {

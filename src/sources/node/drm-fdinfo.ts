@@ -12,7 +12,7 @@ export interface DrmClient {
   readonly engines: readonly DrmEngine[];
 }
 
-/** Time of an engine: in ns, or in cycles of a clock that runs on in `totalCycles` (xe). */
+/** Time of an engine: in ns, or in cycles of a clock that counts all its cycles in `totalCycles` (xe). */
 export type DrmEngine =
   | { readonly name: string; readonly busyNs: number }
   | { readonly name: string; readonly cycles: number; readonly totalCycles: number };
@@ -31,7 +31,7 @@ function count(text: string | undefined): number | null {
   return value <= Number.MAX_SAFE_INTEGER ? value : null;
 }
 
-/** Of all names for a region's size the one that means "is there now" first; drm-memory is its older name. */
+/** Names for a region's size, the best first: what is resident now, its older name (drm-memory), and the total. */
 const SIZES = ['drm-resident-', 'drm-memory-', 'drm-total-'] as const;
 
 /** Null when the text is not of a DRM descriptor. */

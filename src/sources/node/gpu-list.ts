@@ -2,7 +2,7 @@ import type { Reading } from '../source';
 import { drmGpus } from './drm';
 import type { Gpu } from './gpu';
 
-/** NVML names instances so. */
+/** NVML's names of MIG instances begin like this. */
 const MIG = /^MIG-/i;
 
 /** The GPUs in the readings of `nvidia` and `drm`: what an index or a name in a job's environment means. */
@@ -10,7 +10,8 @@ export function gpusOf(readings: readonly Reading[], sys: string): readonly Gpu[
   const parents = new Map(
     readings.filter(({ metric }) => metric === 'nvidia_parent_index').map(({ instance, value }) => [instance, value]),
   );
-  // An instance whose GPU gives no index has a number among that GPU's instances: no index of an environment means it.
+  // An instance whose GPU gives no index is left out: its own number counts within that GPU, so no environment can name
+  // it.
   const nvidia = readings.filter(
     ({ metric, instance }) => metric === 'nvidia_index' && (parents.has(instance) || !MIG.test(instance)),
   );

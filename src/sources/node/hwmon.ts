@@ -34,7 +34,7 @@ const positive =
 
 interface Attribute {
   readonly metric: Metric;
-  /** The first of these that is there is read. */
+  /** The first of these files that holds a value is read. */
   readonly suffixes: readonly string[];
   readonly convert: (raw: number | null) => number | null;
 }

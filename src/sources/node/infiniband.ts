@@ -18,9 +18,9 @@ const STOPPED = gauge(
 
 interface Counter {
   readonly metric: Metric;
-  /** Below the port; the first that is there is read. */
+  /** Files below the port; the first that exists is read. */
   readonly files: readonly string[];
-  /** Data is counted in words of the link. */
+  /** Whether words of the link are counted. */
   readonly words: boolean;
 }
 
@@ -142,7 +142,7 @@ export const infiniband = source({
   name: 'infiniband',
   reads: ['/sys/class/infiniband/*/ports/*/{rate,state,link_layer,counters/*,counters_ext/*}'],
   metrics: [RATE, ACTIVE, LINK_LAYER, STOPPED, ...COUNTERS.map((each) => each.metric)],
-  // A counter is asked of the adapter's firmware, which takes a minute to be given up.
+  // Reading a counter asks the adapter's firmware; the kernel gives one up that hangs only after a minute.
   blocking: true,
   open: ({ sys }) => {
     const directory = `${sys}/class/infiniband`;

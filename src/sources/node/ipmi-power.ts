@@ -10,8 +10,8 @@ const CURRENT = /^(?:current power|instantaneous power)/i;
 const AVERAGE = /^(?:average|avg) power/i;
 
 /**
- * Power of a node from the output of ipmi-dcmi, ipmitool, ipmiutil or another command; of lines with other words the first
- * "...: NUMBER W" is taken as the power of the moment. 0 W is what a BMC says that does not measure: no reading.
+ * Power of a node from the output of ipmi-dcmi, ipmitool, ipmiutil or another command; without a known label, the first
+ * line "...: NUMBER W" is taken as the current power. A BMC that does not measure says 0 W, which is no reading.
  */
 export function parseIpmiPower(text: string): IpmiPower {
   let current: number | null = null;

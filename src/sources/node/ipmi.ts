@@ -32,7 +32,7 @@ export const ipmi = source({
    * understood). timeout: seconds until it is killed.
    */
   options: { command: '/usr/sbin/ipmi-dcmi --get-system-power-statistics', timeout: 5 },
-  // Opened and read.
+  // The command is run once to open and once to read.
   patience: (options) => 2 * timeoutSeconds(options) + 1,
   open: ({ options }) => {
     const words = commandWords(String(options.command ?? ''));

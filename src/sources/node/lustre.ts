@@ -59,7 +59,7 @@ export function parseLustreStats(text: string): ReadonlyMap<string, number> | nu
   if (!/^snapshot_time\s+\d+\.\d+ \(?secs/m.test(text)) return null;
   const values = new Map(METRICS.map(({ name }) => [name, 0]));
   const lines = text.split('\n');
-  // What no newline ends was cut: its number may lack digits.
+  // A last line without a newline was cut off: its number may lack digits.
   for (const each of lines.slice(0, -1)) {
     const [, name = '', samples, unit, sum] = STATS_LINE.exec(each) ?? [];
     const kept = Object.hasOwn(LINES, name) ? LINES[name] : undefined;

@@ -89,14 +89,14 @@ export function parseMeminfo(text: string): ReadonlyMap<string, number> {
   return found;
 }
 
-/** Memory in use, counted as psutil 5 does, whose figures FrUCToSA shows; null without the lines that it takes. */
+/** Memory in use, counted as psutil 5 does, whose figures FrUCToSA shows; null if a line that it needs is missing. */
 export function memoryUsed(lines: ReadonlyMap<string, number>): { bytes: number; percent: number } | null {
   const total = lines.get('MemTotal');
   const free = lines.get('MemFree');
   if (total === undefined || free === undefined || total === 0) return null;
   const cache = ['Buffers', 'Cached', 'SReclaimable'].reduce((sum, line) => sum + (lines.get(line) ?? 0), 0);
   const used = total - free - cache;
-  // Read one after the other, they may add up to more than there is.
+  // The kernel reads these figures one after another, so they may add up to more than the total.
   const bytes = Math.max(0, used >= 0 ? used : total - free);
   const taken = total - (lines.get('MemAvailable') ?? total - bytes);
   return { bytes, percent: Math.min(100, Math.max(0, (100 * taken) / total)) };

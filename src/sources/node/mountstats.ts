@@ -69,7 +69,7 @@ function parseMount(header: string, lines: readonly string[]): NfsMount | null {
 /** NFS mounts of `/proc/self/mountstats`, in its order; other file systems have no statistics there. */
 export function parseMountstats(text: string): readonly NfsMount[] {
   const mounts: NfsMount[] = [];
-  // What no newline ends was cut: its number may lack digits.
+  // A last line without a newline was cut off: its number may lack digits.
   const lines = text.split('\n').slice(0, -1);
   for (let at = 0; at < lines.length;) {
     const header = lines[at] ?? '';
@@ -82,7 +82,7 @@ export function parseMountstats(text: string): readonly NfsMount[] {
   return mounts;
 }
 
-/** "0:52" of each NFS mount point in `/proc/self/mountinfo`: equal for mounts that are one and the same file system. */
+/** Device ("0:52") of each NFS mount point in `/proc/self/mountinfo`: equal for mounts of the same file system. */
 export function parseNfsDevices(text: string): ReadonlyMap<string, string> {
   const devices = new Map<string, string>();
   for (const line of text.split('\n')) {

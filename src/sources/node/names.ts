@@ -24,7 +24,7 @@ export function namesInOrder(): (bearer: string, name: string) => string {
   };
 }
 
-/** Order of "hwmon2" before "hwmon10". */
+/** For sorting: "hwmon2" comes before "hwmon10". */
 export function byNumber(a: string, b: string): number {
   const number = (name: string): number => Number(/(\d+)\D*$/.exec(name)?.[1] ?? 0);
   return number(a) - number(b) || (a < b ? -1 : 1);

@@ -68,19 +68,19 @@ export function parseNetDev(text: string): readonly InterfaceCounters[] {
 const isInterfaceName = (name: string): boolean =>
   name !== '' && name !== '.' && name !== '..' && name.length < 16 && !/[\s/]/.test(name);
 
-/** What hardly ever changes: speed, size of packets, link. Unknown is left out. */
+/** Readings that hardly ever change: speed, size of packets, link. What is unknown is left out. */
 function linkReadings(sys: string, name: string): readonly Reading[] {
   const directory = `${sys}/class/net/${name}`;
   const mtu = readInteger(`${directory}/mtu`);
   if (mtu === null || mtu < 0) return [];
-  // Both can't be read while the interface is down; a driver that knows no speed says -1.
+  // Speed and duplex can't be read while the interface is down; a driver that knows no speed says -1.
   const isUp = readInteger(`${directory}/carrier`) === 1;
   const megabits = isUp ? (readInteger(`${directory}/speed`) ?? -1) : -1;
   const duplex = isUp ? readText(`${directory}/duplex`)?.trim() : undefined;
   return [
     reading(MTU, mtu, name),
     reading(UP, isUp ? 1 : 0, name),
-    // Drivers that print -1 as an unsigned number.
+    // Some drivers print -1 as an unsigned number.
     ...(megabits > 0 && megabits < 2 ** 31 ? [reading(SPEED, megabits * 1e6, name)] : []),
     ...(duplex === 'full' || duplex === 'half' ? [reading(FULL_DUPLEX, duplex === 'full' ? 1 : 0, name)] : []),
   ];

@@ -19,13 +19,13 @@ const value = (
   of,
 });
 
-/** Over all operations, or those of one name. */
+/** Sum over all operations, or over those of one name. */
 const sum =
   (of: (operation: NfsOperation) => number, only?: string) =>
   ({ operations }: NfsMount): number =>
     operations.reduce((total, each) => (only === undefined || only === each.name ? total + of(each) : total), 0);
 
-/** The same in seconds, of milliseconds. */
+/** Sum of milliseconds over all operations, in seconds. */
 const seconds =
   (of: (operation: NfsOperation) => number) =>
   (mount: NfsMount): number =>
@@ -100,7 +100,7 @@ const VALUES: readonly Value[] = [
   ),
 ];
 
-/** Blanks as such; newlines stay \012. */
+/** The mount point with blanks and backslashes unescaped; newlines stay \012. */
 const unescaped = (mountPoint: string): string => mountPoint.replace(/\\040/g, ' ').replace(/\\134/g, '\\');
 
 /** One file system mounted in several places shows the same figures in each: the first place stands for it. */
@@ -122,7 +122,7 @@ function readMount(mount: NfsMount): readonly Reading[] {
   });
 }
 
-/** An automounter brings NFS when somebody looks; systemd's own for binfmt_misc doesn't. */
+/** An automounter may mount NFS on the first access; systemd's own for binfmt_misc doesn't. */
 const mayMountLater = (mountstats: string): boolean =>
   /^device (?!systemd-1 )\S+ .* with fstype autofs$/m.test(mountstats);
 

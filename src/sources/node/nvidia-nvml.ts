@@ -94,7 +94,7 @@ function utilizationByProcess(
   for (const { pid, percent, timestamp } of samples) {
     if (timestamp > (memory.newest.get(id) ?? 0n)) memory.newest.set(id, timestamp);
     const seen = byPid.get(pid);
-    // The first reading gets samples of long ago: of those only the newest counts.
+    // The first reading also gets old samples: only the newest of each process counts then.
     if (seen === undefined || (since === 0n && timestamp > seen.newest))
       byPid.set(pid, { sum: percent, count: 1, newest: timestamp });
     else if (since !== 0n) byPid.set(pid, { ...seen, sum: seen.sum + percent, count: seen.count + 1 });
@@ -144,7 +144,7 @@ function processesOf(nvml: Nvml, gpu: Gpu, handle: NvmlHandle, memory: NvmlMemor
   }));
 }
 
-/** Everything of this moment. */
+/** Reads the present state of all GPUs, MIG instances and their processes. */
 export function readNvml(nvml: Nvml, memory: NvmlMemory): GpuSnapshot {
   const gpus: GpuState[] = [];
   const processes: GpuProcess[] = [];

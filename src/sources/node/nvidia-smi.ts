@@ -72,7 +72,7 @@ export function parseSmiProcesses(text: string): readonly GpuProcess[] {
   return [...found.values()];
 }
 
-/** What it said instead of an answer, in one line; null: nothing. */
+/** What nvidia-smi said instead of an answer, in one line; null: nothing. */
 export function smiMessage(text: string): string | null {
   const line = text.split('\n').find((candidate) => candidate.trim() !== '');
   return line === undefined

@@ -95,7 +95,7 @@ export function nvidiaReadings({ gpus, processes }: GpuSnapshot): readonly Readi
 const DEFAULTS = {
   /** A name that the dynamic linker finds, or a path. */
   library: 'libnvidia-ml.so.1',
-  /** Read where the library can't be loaded; empty: never. */
+  /** Program that is run if the library can't be loaded; empty: none. */
   smi: '/usr/bin/nvidia-smi',
   smi_timeout: 10,
   /** false: the library is opened for each reading only, so that GPUs can be reset between two. */
@@ -104,7 +104,7 @@ const DEFAULTS = {
 
 const NO_DRIVER_MEND = 'install the NVIDIA driver with its library libnvidia-ml.so.1, or set [sources.nvidia] library';
 
-/** One way to read: all of this moment, or why not. */
+/** One way to read the GPUs: by the library, or by nvidia-smi. */
 interface Reader {
   readonly snapshot: () => GpuSnapshot | Unavailable;
   readonly gpus: () => readonly Gpu[] | Unavailable;
@@ -156,7 +156,7 @@ function smiReader(path: string, timeoutSeconds: number): Reader {
       const why = code === 'ETIMEDOUT' ? `no answer within ${timeoutSeconds} s` : (code ?? error.message);
       return unavailable(`${path}: ${why}`);
     }
-    // With one of several GPUs lost it prints the others and fails.
+    // When one of several GPUs is lost, it prints the others and fails.
     return status === 0 || parseSmiGpus(stdout).length > 0
       ? stdout
       : unavailable(`${path}: ${smiMessage(stdout) ?? `exit status ${status ?? 'unknown'}`}`);
@@ -211,7 +211,7 @@ export const nvidia = source({
   metrics: [INDEX, PARENT, ...[...OF_GPU, ...OF_PROCESS].map(([, described]) => described)],
   blocking: true,
   options: DEFAULTS,
-  // It is run once to open, and twice to read.
+  // nvidia-smi is run once to open, and twice to read.
   patience: (options) => 3 * smiSeconds(options) + 1,
   open: (place): OpenSource | Unavailable => {
     const reader = openReader(place);

@@ -94,7 +94,7 @@ export const pressure = source({
             ];
           }),
       );
-    // Where the kernel has it but does not count, the files can be opened but not read (EOPNOTSUPP) or are absent.
+    // Where the kernel has PSI but does not count, the files can be opened but not read (EOPNOTSUPP), or are absent.
     return opened(read, () => {
       const why = whyUnreadable(`${proc}/pressure/cpu`);
       return unavailable(why.unavailable, why.fix ?? 'boot Linux 4.20 or later with psi=1');

@@ -76,7 +76,7 @@ function wantedCounters(sys: string, pmu: string): readonly Wanted[] {
     const joulesPerStep = Number(readText(`${file}.scale`) ?? 'none');
     if (config === null || !(joulesPerStep > 0) || readText(`${file}.unit`)?.trim() !== 'Joules') continue;
     for (const cpu of cpus) {
-      // The board is one, whatever CPU is asked.
+      // There is one board, whichever CPU is asked.
       const instance = part === null ? 'psys' : `${packages.get(cpu) ?? 'package'}${part}`;
       if (!wanted.has(instance)) wanted.set(instance, { instance, config, cpu, joulesPerStep });
     }
@@ -84,7 +84,7 @@ function wantedCounters(sys: string, pmu: string): readonly Wanted[] {
   return [...wanted.values()].sort((a, b) => (a.instance < b.instance ? -1 : 1));
 }
 
-/** RAPL by perf events; who opens them is given, since that takes a system call. */
+/** RAPL by perf events. `openCounter` is given by the caller, since it takes a system call. */
 export function raplPerf(openCounter: OpenCounter): Source {
   return source({
     name: 'raplperf',

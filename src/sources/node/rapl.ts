@@ -12,9 +12,9 @@ const ENERGY = metricsOf('rapl').counter(
 /** Zones below /sys/class/powercap: packages "intel-rapl:0", what lies in them "intel-rapl:0:1"; AMD has the same names. */
 const ZONE = /^(intel-rapl|intel-rapl-mmio):(\d+)(?::(\d+))?$/;
 
-/** No domain of one node uses more for long: what would need more was a reset, not a wrap-around. */
+/** No domain of a node uses more for long: a fall that would mean more was a reset, not a wrap-around. */
 const MOST_WATTS = 2000;
-/** Of a counter's batch between two readings at nearly the same time. */
+/** Allowed on top: a counter may advance by a batch between two readings at nearly the same time. */
 const BATCH_MICROJOULES = 1e6;
 
 interface Zone {
@@ -30,9 +30,10 @@ export interface RaplCounter {
 }
 
 /**
- * The counter after a reading of `raw` microjoules at `at` ms. One that went back has wrapped if the energy that this
- * implies could have been used since; else it began anew, and so does the sum. More than one wrap-around between two
- * readings can't be seen: the sum is a lower end then (a range of 262 kJ lasts 9 minutes at 500 W).
+ * The counter after a reading of `raw` microjoules at `at` ms. A counter that went back has wrapped around if the
+ * energy that this implies could have been used since; else it was reset, and the sum begins anew. More than one
+ * wrap-around between two readings can't be seen: the sum is a lower bound then (a range of 262 kJ lasts 9 minutes at
+ * 500 W).
  */
 export function nextRaplCounter(
   last: RaplCounter | undefined,
@@ -48,7 +49,7 @@ export function nextRaplCounter(
   return { raw, wraps: wrapped ? last.wraps + 1 : 0, at };
 }
 
-/** Zones by name; a package that MSR zones show is left out where the same one is shown through MMIO again. */
+/** Zones by name; a package that is shown through MSR is not taken again where it is shown through MMIO, too. */
 function findZones(directory: string): readonly Zone[] {
   const zones = new Map<string, Zone>();
   const names = listNames(directory)

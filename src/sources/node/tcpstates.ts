@@ -47,7 +47,7 @@ export const tcpstates = source({
     const path = `${proc}/net/tcp`;
     const read = (): readonly Reading[] | null => {
       const text = readText(path);
-      // A list of more than 4 MiB (some 28,000 sockets) is none.
+      // Also null for a list of more than 4 MiB (some 28,000 sockets).
       if (text === null) return null;
       // Without IPv6 there is no tcp6.
       const counts = [countTcpStates(text), countTcpStates(readText(`${path}6`) ?? '')];

@@ -38,7 +38,7 @@ function split(content: Buffer, size: number): readonly Buffer[] | null {
     : null;
 }
 
-/** Sessions of users in a utmp file of this architecture, else of the other layout; null when it is none. */
+/** Sessions of users in a utmp file, read in this architecture's layout, else in the other; null when neither fits. */
 export function parseUtmp(content: Buffer, own = OWN): readonly Session[] | null {
   for (const size of [own, own === SHORT ? LONG : SHORT]) {
     const records = split(content, size);
@@ -72,7 +72,7 @@ export const users = source({
       const content = readBytes(path);
       const sessions = content === null ? null : parseUtmp(content);
       if (sessions === null) return null;
-      // What ended without a word to utmp stays in it.
+      // Sessions that ended without telling utmp stay in it.
       return userReadings(sessions.filter(({ pid }) => existsSync(`${proc}/${pid}`)));
     };
     // Nothing fixes its absence: newer systems keep sessions in systemd-logind only.
