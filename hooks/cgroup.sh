@@ -9,14 +9,15 @@
 # (src/sampler/job/job-cgroups.ts).
 #
 # The job comes first:
-#  - No limit is ever set on the group, memory.oom.group stays 0. It changes nothing for the OOM killer.
+#  - No limit is ever set on the group, and memory.oom.group stays 0: nothing changes for the OOM killer.
 #  - A shepherd that is under a limit which it would leave behind (memory, CPU quota, CPUs, I/O) stays where it is.
-#    Not looked at in v2 are pids.max, which systemd sets for every service, and programs attached to a group (DeviceAllow).
+# In v2, pids.max, which systemd sets for every service, and programs attached to a group (DeviceAllow) are not looked
+#     at.
 #  - Controllers that divide a resource by groups are left alone: cpu always (CPU time of a v2 group is counted
 #    without; in v1 cpuacct is used only where it is not mounted together with cpu), io and blkio where a disk has the
 #    scheduler bfq or cfq, or io.cost is on.
-#  - A unit of execd with systemd's default KillMode ends what is in its group when it is stopped or restarted: jobs in
-#    groups of ours live on, as they do without systemd, and execd finds them again when it starts.
+# - If execd's unit has systemd's default KillMode, stopping or restarting it ends everything in its group: jobs in
+# groups    of ours live on, as they do without systemd, and execd finds them again when it starts.
 #  - The group is at the top of the hierarchy, not in /qmemacct with the samplers: in v2 a group with sub-groups that are
 #    counted can't have processes.
 
@@ -39,7 +40,7 @@ qm_has_scope() {
 # Sets qm_problem when the shepherd's v2 group, or one above it, has a limit.
 qm_find_limits() {
   if [ "$qm_path" = / ]; then
-    # Beside groups, each process at the top counts as much as a whole group.
+    # At the top, each process gets as much CPU time as a whole group beside it.
     read -r qm_line <"$qm_top/cgroup.subtree_control"
     case " $qm_line " in
     *' cpu '*) qm_problem='the shepherd is at the top, where it would lose CPU time as a member of a group' ;;
@@ -62,7 +63,7 @@ qm_find_limits() {
   done
 }
 
-# The same for the memory hierarchy of v1, where memory.stat knows the limits of all groups above.
+# The same for v1's memory hierarchy, whose memory.stat has the limits of all groups above, too.
 qm_find_memory_limit() {
   while read -r qm_word qm_value; do
     case $qm_word in
@@ -108,7 +109,7 @@ qm_io_is_neutral() {
   return 0
 }
 
-# qm_switch_on CONTROLLER DIRECTORY: for the groups in DIRECTORY.
+# qm_switch_on CONTROLLER DIRECTORY: switches the controller on for the groups in DIRECTORY.
 qm_switch_on() {
   qm_line=
   { read -r qm_line <"$2/cgroup.subtree_control"; } 2>/dev/null
@@ -118,7 +119,7 @@ qm_switch_on() {
   { echo "+$1" >"$2/cgroup.subtree_control"; } 2>/dev/null
 }
 
-# One hierarchy of the shepherd's: makes the group in it if that does no harm. Sets qm_problem when it would.
+# Makes the group in one of the shepherd's hierarchies if that does no harm. Sets qm_problem if it would.
 qm_make_group() {
   qm_hierarchy=$qm_names
   qm_top=$qm_root/$qm_names
@@ -128,7 +129,7 @@ qm_make_group() {
     qm_top=$qm_root
     [ -e "$qm_top/cgroup.controllers" ] || qm_top=$qm_root/unified
     read -r qm_line <"$qm_top/cgroup.controllers" || return 0
-    # With v1 beside it, v2 has no memory to count.
+    # If v1 counts memory, v2, which is mounted beside it, does not.
     case " $qm_line " in
     *' memory '*) ;;
     *) return 0 ;;
@@ -140,7 +141,7 @@ qm_make_group() {
   blkio) [ -d "$qm_top" ] && qm_io_is_neutral || return 0 ;;
   pids)
     [ -d "$qm_top/$qm_groups" ] || mkdir "$qm_top/$qm_groups" 2>/dev/null
-    # A count that the kernel keeps no maximum of is not worth a move.
+    # If the kernel keeps no maximum of the count, it is not worth a move.
     [ -e "$qm_top/$qm_groups/pids.peak" ] && qm_pids_are_free || return 0
     ;;
   *) return 0 ;;
@@ -170,8 +171,8 @@ qm_make_group() {
   esac
 }
 
-# Moves the shepherd into a group of this run, in every hierarchy where that does no harm. What came of it is in the
-# run directory's `cgroup`, which is written first: nobody is moved without a way back.
+# Moves the shepherd into a group of this run, in every hierarchy where that does no harm. The run directory's `cgroup`
+# says what was done; it is written first, so that nobody is moved without a way back.
 qm_enter_cgroup() {
   case ${cgroup:-off} in
   own) ;;
@@ -189,7 +190,7 @@ qm_enter_cgroup() {
   [ -n "$qm_counts_memory$qm_problem" ] || qm_problem='no hierarchy that counts memory'
   printf '%s' "version=1${qm_line_feed}problem=$qm_problem$qm_line_feed${qm_from}end=1$qm_line_feed" >"$qm_dir/cgroup" ||
     qm_problem=unwritten
-  # Directories of the system: no blanks in them.
+  # These are directories of the system: their names have no blanks.
   for qm_top in $qm_made; do
     qm_group=$qm_top/$qm_groups/$qm_key
     if [ -n "$qm_problem" ]; then
@@ -200,8 +201,8 @@ qm_enter_cgroup() {
   done
 }
 
-# qm_leave_cgroup PID...: back to where the shepherd came from, before something else than the job is charged to its
-# group; if that has gone, to our own group, which has no limits.
+# qm_leave_cgroup PID...: moves processes back to where the shepherd came from, so that nothing but the job is charged
+# to the job's group; if that place has gone, to our own group, which has no limits.
 qm_leave_cgroup() {
   [ -n "$qm_dir" ] && [ -e "$qm_dir/cgroup" ] || return
   qm_root=${cgroup_root:-/sys/fs/cgroup}

@@ -9,7 +9,7 @@ qm_service() {
   [ "${scope:-job}" = node ] && qm_lives "$run/service/pid"
 }
 
-# Whether the process lives that wrote this `pid` file.
+# Whether the process that wrote this `pid` file still lives.
 qm_lives() {
   qm_begun=
   qm_pid=
@@ -22,9 +22,9 @@ qm_lives() {
   [ -n "$qm_pid" ] && qm_start_of "$qm_pid" && [ "$qm_ticks" = "$qm_begun" ]
 }
 
-# qm_signal SIGNAL PID: only to a child of the hook that it has not waited for: any other's number may be someone else's
-# by now. (Not from a subshell, whose number is not $$.) Nothing stands between the look and the signal, since shells wait
-# by themselves for children that have ended.
+# qm_signal SIGNAL PID: signals only a child that the hook has not waited for: any other pid may be someone else's by
+# now. (Not for use in a subshell, whose pid is not $$.) Nothing may stand between the check and the signal, since
+# shells wait by themselves for children that have ended.
 qm_signal() {
   { read -r qm_line <"/proc/${2:-none}/stat"; } 2>/dev/null || return 0
   case ${qm_line##*) } in
@@ -32,7 +32,8 @@ qm_signal() {
   esac
 }
 
-# qm_bounded SECONDS COMMAND...: runs COMMAND in the background, waits for it at most SECONDS; its status, or above 128.
+# qm_bounded SECONDS COMMAND...: runs COMMAND in the background, waits for it at most SECONDS; returns its status, or
+# one above 128.
 # A command that hangs in the kernel cannot even be killed: the foreground goes on without it.
 qm_bounded() {
   qm_seconds=$1
@@ -41,8 +42,9 @@ qm_bounded() {
   "$@" </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
   qm_work=$!
   (
-    # $!, and no variable: the shell sets it with the fork, so that no signal comes in between; until then it is the work.
-    # KILL: a child of dash that has not become `sleep` yet would take TERM for its parent's, and sleep on.
+    # $! rather than a variable: the shell sets it with the fork, so that no signal comes in between; until then it is
+    # the pid of the work. KILL: a child of dash that has not become `sleep` yet would still have its parent's trap for
+    # TERM, and sleep on.
     trap '[ "$!" = "$qm_work" ] || kill -KILL "$!" 2>/dev/null; exit 0' TERM
     sleep "$qm_seconds" &
     wait "$!"
@@ -54,14 +56,14 @@ qm_bounded() {
   qm_status=$?
   qm_signal KILL "$qm_work"
   qm_signal TERM "$qm_watch"
-  # The second wait makes sure that no late signal meets the chained hook.
+  # This second wait makes sure that no late USR1 reaches the chained hook.
   wait "$qm_watch" 2>/dev/null
   trap - USR1
   return "$qm_status"
 }
 
-# qm_begin JOB TASK: configuration, identity of this run and its directory; fails when this is not a job of Grid Engine.
-# Sets qm_dir to the run directory if there is one, qm_key, qm_spool, qm_hooks (root or plain), qm_base.
+# qm_begin JOB TASK: reads the configuration and identifies this run; fails when this is not a job of Grid Engine. Sets
+# qm_dir to the run directory if there is one, qm_key, qm_spool, qm_hooks (root or plain), qm_base.
 qm_begin() {
   PATH=/usr/sbin:/usr/bin:/sbin:/bin
   export PATH
@@ -76,13 +78,13 @@ qm_begin() {
   done </proc/self/status
   if [ "$qm_uid" = 0 ]; then
     qm_hooks=root qm_base=$state/run
-    # Never from the environment, where SGE_JOB_SPOOL_DIR could be the owner's.
+    # Never from the environment, where the owner could have set SGE_JOB_SPOOL_DIR.
     cd -P "/proc/$PPID/cwd" || return 1
     qm_spool=$PWD
     cd / || return 1
   else
     qm_hooks=plain qm_base=$state/plain
-    # The shepherd is root's: the owner may not see its directory, and can only deceive himself here.
+    # The shepherd runs as root, so the owner may not see its directory. The variable could only deceive its own owner.
     qm_spool=$(readlink "/proc/$PPID/cwd" || printf '%s\n' "${SGE_JOB_SPOOL_DIR:-}")
   fi
   if [ "$qm_task" = 0 ]; then qm_name=$qm_job.1; else qm_name=$qm_job.$qm_task; fi
@@ -103,8 +105,8 @@ qm_begin() {
   return 0
 }
 
-# Start time of a process in clock ticks after boot: qm_ticks. The command may hold blanks and parentheses. Fails for one
-# that has ended, also where its parent has not taken note of that.
+# Sets qm_ticks to the start time of a process in clock ticks after boot. The command may hold blanks and parentheses.
+# Fails for a process that has ended, even if its parent has not waited for it.
 qm_start_of() {
   qm_ticks=
   { read -r qm_line <"/proc/$1/stat"; } 2>/dev/null || return 1
@@ -136,7 +138,8 @@ qm_lift_one() {
   [ "$3" = "$4" ] || command ulimit -S "-$1" "$(($4 / $2))" 2>/dev/null
 }
 
-# Keeps in qm_address_space the job's own limit (KiB or "unlimited"), then lifts what would end or blind the sampler.
+# Keeps the job's own limit in qm_address_space (KiB or "unlimited"), then lifts limits that would end or blind the
+# sampler.
 qm_lift() {
   qm_read_limits
   qm_address_space=$qm_as_hard
@@ -151,7 +154,7 @@ qm_lift() {
   return 0
 }
 
-# Decides by the address space (and data) limit in force how the sampler can run: qm_memory, qm_reason.
+# Decides by the limits in force how the sampler can run: sets qm_memory (full, small, none) and qm_reason.
 # small_kib and full_kib of hook.conf are what the installed Node needs; the defaults are Node 20's.
 qm_choose_memory() {
   qm_memory=full
@@ -166,21 +169,21 @@ qm_choose_memory() {
       qm_memory=small
     fi
   done
-  # So few descriptors end Node before it has begun.
+  # With so few descriptors Node fails before it has begun.
   if [ "$qm_files_soft" != unlimited ] && [ "$qm_files_soft" -lt 32 ]; then
     qm_memory=none
     qm_reason="the job's limit of $qm_files_soft descriptors leaves no room for a sampler and could not be lifted"
   fi
 }
 
-# Creates the run directory, in the state directory or else in the run-time directory, with its `job` file, and with room
-# for `starting`: a full disk may still take a directory. Fails, without qm_dir, if neither works.
+# Creates the run directory, in the state directory or else in the run-time directory, with its `job` file and, since a
+# full disk may still take a directory, with room for `starting`. Fails, with qm_dir empty, if neither place works.
 qm_make_dir() {
   for qm_try in "$qm_base" "$run/run"; do
     qm_dir=$qm_try/$qm_key
     mkdir "$qm_dir" 2>/dev/null ||
       { [ "$qm_hooks" = root ] && mkdir -p "$qm_try" 2>/dev/null && mkdir "$qm_dir" 2>/dev/null; } || continue
-    # Before `job`, upon which the service begins.
+    # Made before `job`: with that file, the service begins.
     [ "$arm_wait" = 0 ] || mkfifo "$qm_dir/armed"
     echo 0 >"$qm_dir/starting" && qm_write_job "$qm_dir" && return 0
     rm -rf "$qm_dir"
@@ -194,14 +197,14 @@ qm_write_job() {
   { qm_describe printf '%s\n' && echo end=1; } >"$1/job"
 }
 
-# The lines of the `job` file (src/sampler/job/run-description.ts), one per argument, through the command given.
+# Runs the given command with the lines of the `job` file (src/sampler/job/run-description.ts) as further arguments.
 qm_describe() {
   "$@" version=1 "job=$qm_job" "task=$qm_task" "spool=$qm_spool" "shepherd_pid=$PPID" "shepherd_start=$qm_start" \
     "boot=$qm_boot" "hooks=$qm_hooks" "memory=$qm_memory" "reason=$qm_reason" "uptime=$qm_uptime" \
     "address_space_kib=$qm_address_space"
 }
 
-# qm_node SCRIPT ARGUMENT...: becomes Node in a session of its own, with an environment of its own.
+# qm_node SCRIPT ARGUMENT...: replaces this shell by Node, in a session and with an environment of its own.
 qm_node() {
   qm_script=$program/dist/src/sampler/$1
   shift
@@ -211,13 +214,13 @@ qm_node() {
     exec setsid env -i PATH=/usr/bin:/bin MALLOC_ARENA_MAX=1 UV_THREADPOOL_SIZE=1 \
       "$node" $qm_flags "$qm_script" "$@"
   fi
-  # full_flags of hook.conf: what the installed Node knows beyond these (src/base/node-flags.ts).
+  # full_flags of hook.conf: further flags that the installed Node knows (src/base/node-flags.ts).
   qm_flags="$qm_flags --max-old-space-size=128 ${full_flags:-}"
   exec setsid env -i PATH=/usr/bin:/bin MALLOC_ARENA_MAX=1 UV_THREADPOOL_SIZE=1 \
     MALLOC_TRIM_THRESHOLD_=8000000 MALLOC_TOP_PAD_=1000000 "$node" $qm_flags "$qm_script" "$@"
 }
 
-# qm_chain [USER@]PATH ARGUMENT...: becomes the site's own hook, as Grid Engine would have started it.
+# qm_chain [USER@]PATH ARGUMENT...: replaces this shell by the site's own hook, as Grid Engine would have started it.
 qm_chain() {
   case $1 in
   *@*)
@@ -253,19 +256,20 @@ qm_chain() {
   qm_start_chained "$qm_path" "$@"
 }
 
-# The values of KEY in the job's config, which the user may have made many of.
+# qm_config KEY: the values of KEY in the job's config. The user may have forged several.
 qm_config() {
   sed -n "s/^$1=//p" "$qm_spool/config" 2>/dev/null
 }
 
-# The environment that Grid Engine gives to a hook, a variable a line; a line feed in a value is \003. Of two equal names
-# env takes the last. All of this in streams: shells need the square of the time to append to a long text or list.
+# Prints the environment that Grid Engine gives to a hook, one variable per line; a line feed in a value becomes \003.
+# Of two equal names env takes the last. All of this in streams: to append to a long text or list takes a shell
+# quadratic time.
 qm_environment() {
   qm_controls=$(printf '[\001\002\003]')
   qm_backslash=$(printf '\002')
   qm_line_feed=$(printf '\003')
   case $(qm_config inherit_env | tail -n 1) in
-  # What execd was started with. Values with a line feed look like two variables here: they are left out.
+  # What execd was started with. Values with a line feed would look like two variables: they are left out.
   '' | 1) tr '\n\000' '\001\n' <"/proc/$PPID/environ" 2>/dev/null | sed "/$qm_controls/d" ;;
   esac
   # The job's own, in which execd has escaped \ and line feeds.
@@ -278,14 +282,15 @@ qm_environment() {
   sed -n "/$qm_controls/d; s/^exit_status=/SGE_JOBEXIT_STAT=/p" "$qm_spool/usage" 2>/dev/null
 }
 
-# Leaves out what a privileged hook does not get.
+# Leaves out the variables that a privileged hook does not get.
 qm_harmless() {
   while IFS= read -r qm_line; do
     qm_dangerous "$qm_line" || printf '%s\n' "$qm_line"
   done
 }
 
-# qm_start_chained PATH ARGUMENT...: as qm_uid and qm_gid, with the environment that Grid Engine gives to a hook.
+# qm_start_chained PATH ARGUMENT...: starts it as qm_uid and qm_gid, with the environment that Grid Engine gives to a
+# hook.
 qm_start_chained() {
   qm_filter=cat
   [ -z "$qm_privileged" ] || qm_filter=qm_harmless
@@ -298,7 +303,8 @@ qm_start_chained() {
   exec setpriv --reuid="$qm_uid" --regid="$qm_gid" --init-groups -- env -i -- "$@"
 }
 
-# The job's owner, as whom Grid Engine starts a hook without USER@: qm_uid. Fails, with qm_problem, where that is not sure.
+# Sets qm_uid to the job's owner, as whom Grid Engine starts a hook without USER@. Fails, with qm_problem, if that is
+# not certain.
 # The shepherd gives `trace` to the owner, but leaves it to the admin user or root where it can't (a root-squashed
 # spool). `config` could be forged by a line feed in a path or an argument: every job_owner in it must agree.
 qm_find_owner() {
@@ -307,12 +313,12 @@ qm_find_owner() {
   qm_problem="the spool file trace is of uid ${2:-unknown}"
   [ -n "$qm_uid" ] && [ "$qm_uid" != 0 ] && [ "$qm_uid" != "$1" ] || return 1
   qm_problem="$qm_problem, and job_owner in config is someone else"
-  # Of several names there is no account.
+  # If there are several names, id finds no account.
   [ "$(id -u -- "$(qm_config job_owner | sort -u)" 2>/dev/null)" = "$qm_uid" ]
 }
 
-# The chained hook can't be started: leaves as Grid Engine would, with the job in the error state. Of an epilog Grid
-# Engine only takes note: the job has run, and would run again once its error is cleared.
+# The chained hook can't be started: exits as Grid Engine would, which puts the job into the error state. For an epilog
+# it only logs that: the job has run, and would run again once its error is cleared.
 qm_refuse() {
   logger -t qmemacct -p daemon.err -- "job ${qm_spool##*/}: the site's ${0##*/} was not started, as its user is not \
 sure: $qm_problem; configure it as USER@$qm_path, or give the job's owner the spool files" </dev/null >/dev/null 2>&1 &
@@ -323,7 +329,7 @@ sure: $qm_problem; configure it as USER@$qm_path, or give the job's owner the sp
 }
 
 # Whether Grid Engine keeps this NAME=VALUE from a privileged hook (libs/uti2/sge_execvlp.c: beginnings of names, and
-# locales that are no plain word). Exported functions of bash are ours to add.
+# locales that are no plain word). BASH_FUNC_*, exported functions of bash, is our own addition.
 qm_dangerous() {
   case $1 in
   LD_* | _RLD_* | GCONV_PATH* | GETCONF_DIR* | HOSTALIASES* | LOCALDOMAIN* | LOCPATH* | MALLOC_TRACE* | NIS_PATH*) ;;

@@ -2,9 +2,9 @@
 # Epilog of Grid Engine: ends this job's sampler and waits, bounded, until the summary is on the disk; then
 # becomes the site's own epilog if there is one.
 #   epilog  root@/usr/bin/env -i /bin/sh -p DIR/epilog.sh $job_id $ja_task_id [-- SITE-HOOK]
-# Written by `qmemacct install`. Leaves with 0, or as SITE-HOOK does: any other status would run the job again.
+# `qmemacct install` writes this line. Exits with 0, or as SITE-HOOK does: any other status would run the job again.
 
-# Should the shell itself give up (no more processes, a missing file), that is still no reason to harm the job.
+# Even if the shell itself gives up (no more processes, a missing file), the job must not be harmed.
 trap 'exit 0' EXIT
 . "${0%/*}/common.sh"
 . "${0%/*}/cgroup.sh"
@@ -22,7 +22,7 @@ qm_attended() {
     [ -n "$qm_pid" ] && qm_start_of "$qm_pid" && [ "$qm_ticks" = "$qm_begun" ]
     return
   fi
-  # It may not have come to it yet.
+  # The service may not have come to this run yet.
   [ "$qm_hooks" = root ] && qm_service && return
   [ -e "$qm_dir/starting" ] && read -r qm_pid <"$qm_dir/starting" && [ -d "/proc/$qm_pid" ]
 }
@@ -30,8 +30,9 @@ qm_attended() {
 # Leaves copies of what Grid Engine knows, for the recovery of this run.
 qm_plain_record() {
   if [ "$qm_hooks" = plain ]; then
-    # Root takes these in; a half-written file is left under a name that it does not read. Everyone can write there: the
-    # name can't be guessed, and what is there under it (-C) is neither followed nor overwritten.
+    # Root reads these files; a half-written one is left under a name that root does not read. Everyone can write in
+    # this directory, so the name can't be guessed, and whatever has the name already is neither followed nor
+    # overwritten (-C).
     read -r qm_random </proc/sys/kernel/random/uuid || return
     qm_file=$state/outbox/$qm_job.$qm_task.$qm_random
     set -C
@@ -56,21 +57,22 @@ qm_plain_record() {
   done
   qm_leave_cgroup "$$" "$PPID"
   if [ "$qm_memory" = none ]; then
-    # The node's listener sees it, and starts the flush that has no room here (src/sampler/listener/left-runs.ts).
+    # The node's listener sees this file and starts the flush, for which there is no room here
+    # (src/sampler/listener/left-runs.ts).
     : >"${qm_copies%/*}/left"
     return
   fi
   (
-    # The number of this shell, which becomes Node: its memory is not the job's.
+    # The pid of this shell, which becomes Node: its memory must not count as the job's.
     read -r qm_self qm_rest </proc/self/stat
     qm_leave_cgroup "$qm_self"
     qm_node flush.js "$settings"
   ) &
 }
 
-# Tells the sampler and waits for its word; fails when it has none to give.
+# Tells the sampler that the job has ended and waits for its answer; fails unless the summary is on the disk.
 qm_finish() {
-  # The service that found this job by itself goes by `usage`, and may be clearing up now.
+  # A service that found this job by itself takes `usage` for the end, and may be clearing up now.
   while IFS='=' read -r qm_word qm_value; do
     [ "$qm_word=$qm_value" = ends=usage ] && return 0
   done <"$qm_dir/job"
@@ -79,12 +81,12 @@ qm_finish() {
   [ -p "$qm_dir/ack" ] || mkfifo "$qm_dir/ack" || return 1
   # Opened for both ends, so that neither side waits for the other.
   exec 3<>"$qm_dir/ack" || return 1
-  # That it is there is what counts: on a full disk it stays empty.
+  # Only its existence counts: on a full disk it stays empty.
   printf 'version=1\nuptime=%s\nend=1\n' "$qm_uptime" >"$qm_dir/finish"
   [ -e "$qm_dir/finish" ] || return 1
   read -r qm_word <&3
   exec 3>&-
-  # The sampler that says "memory" goes on trying; the copies are for the case that the machine goes down meanwhile.
+  # A sampler that answers "memory" goes on trying; the copies are for the case that the machine goes down meanwhile.
   [ "$qm_word" = disk ]
 }
 
@@ -96,14 +98,14 @@ qm_epilog() {
   if [ -z "$qm_dir" ]; then
     # The prolog could write nowhere, or was not configured; what it found out then is gone.
     qm_reason="${qm_reason:-the prolog left no run directory}"
-    # Without privilege the copies go elsewhere.
+    # Unprivileged hooks put the copies elsewhere.
     [ "$qm_hooks" = plain ] || qm_make_dir || return 0
   fi
   qm_plain_record
   return 0
 }
 
-# The first try took too long: a sampler that does not answer, or a disk.
+# For when the first try took too long: the sampler, or a disk, does not answer.
 qm_second_try() {
   qm_begin "$1" "$2" && [ -n "$qm_dir" ] || return
   qm_lift

@@ -1,8 +1,8 @@
 #!/bin/sh -p
 # The listener as a service (src/sampler/listener): `qmemacct-listener.service` starts it where systemd runs; else
-# `install --node` does by
+# `install --node` starts it by
 #   /bin/sh -p DIR/listener.sh --renew
-# and cron, by --detach, wherever none runs. Without --detach it takes over from the one that does.
+# and cron, by --detach, whenever none is running. Without --detach it takes over from the one that is running.
 
 cd -P "${0%/*}" || exit 1
 . ./common.sh || exit 1

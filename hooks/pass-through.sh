@@ -1,7 +1,7 @@
 #!/bin/sh -p
-# What "qmemacct uninstall --node" leaves in the place of prolog.sh and epilog.sh, as long as the configuration of Grid
-# Engine, or of a job that runs, may name them: a missing hook would stop the host's queues. Starts the site's own hook
-# where there is one, and accounts nothing; a job that began before the uninstallation still gets its epilog.
+# "qmemacct uninstall --node" puts this in the place of prolog.sh and epilog.sh, as long as the configuration of Grid
+# Engine, or of a running job, may name them: a missing hook would stop the host's queues. It starts the site's own hook
+# if there is one, and accounts nothing; a job that began before the uninstallation still gets its epilog.
 
 trap 'exit 0' EXIT
 . "${0%/*}/common.sh"

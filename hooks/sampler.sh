@@ -1,7 +1,7 @@
 #!/bin/sh -p
 # The sampler as a service, for the node scope: `qmemacct-sampler.service` starts it where systemd runs, else cron by
 #   /bin/sh -p DIR/sampler.sh --detach
-# every minute: one that finds another running leaves at once.
+# every minute: a service that finds another running exits at once.
 
 cd -P "${0%/*}" || exit 1
 . ./common.sh || exit 1
