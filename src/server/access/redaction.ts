@@ -15,7 +15,9 @@ import { isOwn, isShown, showsNames, type OwnerAndProject, type Access } from '.
  * totals count every job, shown or not.
  */
 
-/** The items that the caller may see; those of others are changed by `hide` or left out. `projectOf`: null: unknown. */
+/**
+ * The items that the caller may see, those of others changed by `hide`. `projectOf` returns null if it is not known.
+ */
 function redacted<T extends { readonly owner: string | null }>(
   items: readonly T[],
   access: Access,

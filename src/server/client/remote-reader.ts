@@ -143,7 +143,8 @@ export class RemoteReader implements AccountingReader {
     if (wanted > MOST_RECORDS) delete counted.totals;
     const page = await this.#page(counted);
     if (wanted <= MOST_RECORDS) return page;
-    // By time, the newest parts suffice; in another order any part may hold first ones: all are read, in no order.
+    // In the order of time, the newest parts suffice. In another order any part may hold some of the first records: all
+    // are read, and not sorted.
     const most = (query.sort ?? 'time') === 'time' ? wanted : Infinity;
     const needed = Math.min(most, page.totals.records);
     if (needed > MOST_PAGED)

@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib';
 export interface Body {
   readonly type: string;
   readonly bytes: Buffer;
-  /** Of the content, whatever its encoding. */
+  /** Tag of the content, whatever its encoding. */
   readonly etag: string;
   /** The same bytes packed; null where that saves nothing. */
   readonly packed: () => Promise<Buffer | null>;

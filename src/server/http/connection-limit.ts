@@ -6,7 +6,7 @@ import { HttpProblem } from './http-problem';
 
 /** Connections in all. */
 export const MOST_CONNECTIONS = 1024;
-/** Of these, so many are kept for root and the server's own user. */
+/** How many of these are kept for root and the server's own user alone. */
 const KEPT = 64;
 /** Connections of one uid, or of another host, that are answered; a few more get an error, the rest are closed. */
 const MOST_OF_USER = 32;

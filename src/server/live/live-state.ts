@@ -19,7 +19,7 @@ interface LiveStateOptions {
   readonly now: () => number;
 }
 
-/** The same state with a problem. */
+/** The state with a problem added to it. */
 function withProblem({ snapshot, view }: LiveCluster, problem: string): LiveCluster {
   const withIt = <T extends { readonly problem: string | null }>(answer: T): T => ({
     ...answer,

@@ -151,8 +151,8 @@ export function intervalOf(
 }
 
 /**
- * An interval of two days or more from the beginning of its first day (UTC), so that sums of days answer all of it but
- * today; a shorter one unchanged.
+ * Extends an interval of two days or more to the beginning of its first day (UTC), so that sums of days answer all of
+ * it but today. A shorter one stays as it is.
  */
 export function wholeDays({ since, until }: ReturnType<typeof intervalOf>): ReturnType<typeof intervalOf> {
   return { since: until - since < 2 * DAY_MS ? since : Math.floor(since / DAY_MS) * DAY_MS, until };

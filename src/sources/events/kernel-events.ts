@@ -138,7 +138,7 @@ function stream<Item>(
 
 const NETLINK_CONNECTOR = 11;
 
-/** A kernel without process events answers none of so many subscriptions. */
+/** How often a subscription is sent: a kernel without process events answers none. */
 const MOST_TRIES = 10;
 
 function openProcessEvents(receiveBytes: number): Stream<ThreadEvent> | Unavailable {

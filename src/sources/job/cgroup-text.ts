@@ -14,7 +14,7 @@ export function parseNanoseconds(text: string | null | undefined): number | null
   return /^\d{1,20}$/.test(word) ? Number(word) / 1e9 : null;
 }
 
-/** Lines "key value"; what is no such line, or no number, is left out. */
+/** Parses lines "key value"; other lines, and values that are no number, are left out. */
 export function parseKeyed(text: string | null): ReadonlyMap<string, number> {
   const values = new Map<string, number>();
   for (const line of text?.split('\n') ?? []) {

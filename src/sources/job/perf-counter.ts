@@ -19,7 +19,7 @@ const readLane = ({ fds, sum }: Lane, calls: PerfCalls): Lane => ({
   sum: advance(sum, combine(fds.map((fd) => calls.read(fd)))),
 });
 
-/** One event of the job: what was counted, what of it was the process's own, and the greatest value reported so far. */
+/** One event of the job: all that was counted, the process's own share, and the greatest value reported so far. */
 export interface Counter {
   readonly names: readonly string[];
   readonly unit: ResolvedEvent['unit'];

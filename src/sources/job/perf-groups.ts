@@ -94,7 +94,7 @@ export function openGroup(group: Group, at: Location, calls: PerfCalls): OpenedG
   return { opened, refused };
 }
 
-/** A group that fits gets on the CPU within the system call that enables it; so many readings make sure. */
+/** A group that fits gets on the CPU within the system call that enables it; this many readings make sure. */
 const TRIAL_READINGS = 20;
 
 const HERE = { pid: 0, inherit: false } as const;

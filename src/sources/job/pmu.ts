@@ -32,7 +32,7 @@ const devices = (sys: string): string => `${sys}/bus/event_source/devices`;
 /** Names end up in paths. */
 const isName = (name: string): boolean => /^\w[\w.-]*$/.test(name);
 
-/** The PMU of that name; null: there is none. */
+/** The PMU with this name; null: there is none. */
 export function readPmu(sys: string, name: string): Pmu | null {
   if (!isName(name)) return null;
   const type = readInteger(`${devices(sys)}/${name}/type`);
