@@ -89,7 +89,8 @@ export function takeJobNumber(state: PrivateState): { readonly job: number; read
   const counter = join(state.directory, 'last-job');
   let job = 0;
   try {
-    job = Number.parseInt(readFileSync(counter, 'utf8'), 10) || 0;
+    // Of what no counting has written, numbers begin anew: beyond 2^53 there is no next one.
+    job = Number(/^\d{1,9}$/.exec(readFileSync(counter, 'utf8').trim())?.[0] ?? 0);
   } catch {
     // The first one.
   }
