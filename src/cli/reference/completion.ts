@@ -119,13 +119,32 @@ function fish(program: Command): string[] {
     const names = [short && `-s ${short.slice(1)}`, long && `-l ${long.slice(2)}`].filter(Boolean).join(' ');
     return `complete -c qmemacct${where} ${names}${required ? ' -r' : ''} -d ${fishQuoted(description)}`;
   };
+  const globals = shown(program.options);
   return [
     '# fish completion for qmemacct: qmemacct completion fish | source',
-    ...shown(program.options).map((one) => option(one, '')),
+    // Its own __fish_use_subcommand takes the value of an option for a command.
+    'function __qmemacct_command_is',
+    '  set -l words (commandline -poc)',
+    '  set -e words[1]',
+    "  set -l command ''",
+    "  set -l previous ''",
+    '  for word in $words',
+    `    if contains -- "$previous" ${valued(globals).replaceAll('|', ' ')}`,
+    "      set previous ''",
+    "    else if string match -q -- '-*' $word",
+    '      set previous $word',
+    '    else',
+    '      set command $word',
+    '      break',
+    '    end',
+    '  end',
+    '  test "$command" = "$argv[1]"',
+    'end',
+    ...globals.map((one) => option(one, '')),
     ...completed(program).flatMap(({ name, description, words, options }) => {
-      const where = ` -n '__fish_seen_subcommand_from ${name}'`;
+      const where = ` -n '__qmemacct_command_is ${name}'`;
       return [
-        `complete -c qmemacct -n __fish_use_subcommand -f -a ${name} -d ${fishQuoted(description)}`,
+        `complete -c qmemacct -n __qmemacct_command_is -f -a ${name} -d ${fishQuoted(description)}`,
         ...(words.length === 0 ? [] : [`complete -c qmemacct${where} -f -a '${words.join(' ')}'`]),
         ...options.map((one) => option(one, where)),
       ];

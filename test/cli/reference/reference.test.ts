@@ -51,6 +51,28 @@ describe('completion', () => {
     assert.deepEqual(await offered('job', './'), []);
   });
 
+  it('knows in fish, too, what is the command and what the value of an option', async (t) => {
+    const script = `${await printed('completion', 'fish')}
+complete -C "$argv" | string split -f 1 \\t; true`;
+    function offeredByFish(line: string): readonly string[] | null {
+      const { error, status, stdout, stderr } = spawnSync('fish', ['-N', '-c', script, line], { encoding: 'utf8' });
+      if (error !== undefined) return null;
+      assert.deepEqual([status, stderr], [0, '']);
+      return stdout.split('\n').filter((word) => word !== '');
+    }
+    const jobs = offeredByFish('qmemacct jo');
+    if (jobs === null) {
+      t.skip('no fish here');
+      return;
+    }
+    assert.deepEqual(jobs, ['job', 'jobs']);
+    assert.deepEqual(offeredByFish('qmemacct --config x --json jo'), ['job', 'jobs']);
+    assert.deepEqual(offeredByFish('qmemacct --config job jo'), ['job', 'jobs']);
+    assert.deepEqual(offeredByFish('qmemacct --config x job --fu'), ['--full']);
+    // A user may be called like a command.
+    assert.deepEqual(offeredByFish('qmemacct owner live --wat'), []);
+  });
+
   it('knows every command and option', async () => {
     const context = { terminal: fakeTerminal(), version: '1', finish: () => Promise.resolve() };
     const { commands } = await createProgram(['completion'], context);
