@@ -241,7 +241,7 @@ describe('deliverer: faults of the store', { skip }, () => {
     assert.equal(status, 0);
     assertAllOk(rows, 3);
     assert.equal(complaints.length, 1, 'the same fault is told once');
-    assert.match(complaints[0] ?? '', /it does not exist; check "accounting"/);
+    assert.match(complaints[0] ?? '', /it does not exist; check its path: "accounting"/);
   });
 
   it('gives up a directory that never comes', async () => {

@@ -9,6 +9,9 @@ interface Fault {
   readonly retry: boolean;
 }
 
+/** It may come from the settings, or be a command's argument. */
+export const RIGHT_PATH = 'check its path: "accounting" in qmemacct.toml, or the one given';
+
 const FULL: Fault = { reason: 'its file system is full', hint: 'make room there', retry: true };
 /** If permissions are not the reason (denied.ts). */
 const READ_ONLY: Fault = {
@@ -50,10 +53,7 @@ const BY_SQLITE: readonly (readonly [RegExp, Fault])[] = [
   ],
   [/^SQLITE_FULL/, FULL],
   [/^SQLITE_(?:READONLY|PERM)/, READ_ONLY],
-  [
-    /^SQLITE_NOTADB/,
-    { reason: 'it is not a database', hint: 'set "accounting" in qmemacct.toml to the right file', retry: false },
-  ],
+  [/^SQLITE_NOTADB/, { reason: 'it is not a database', hint: RIGHT_PATH, retry: false }],
   [/^SQLITE_(?:CORRUPT|FORMAT)/, BROKEN],
   // Rows are only inserted after no row with their key was found.
   [/^SQLITE_CONSTRAINT_(?:PRIMARYKEY|ROWID|UNIQUE)/, BROKEN],
@@ -66,13 +66,14 @@ const BY_SQLITE: readonly (readonly [RegExp, Fault])[] = [
 
 const MISSING: Fault = {
   reason: 'it does not exist',
-  hint: 'check "accounting" in qmemacct.toml and that its file system is mounted',
+  hint: `${RIGHT_PATH}; and see that its file system is mounted`,
   retry: true,
 };
 
 const BY_ERRNO: Readonly<Record<string, Fault>> = {
   ENOENT: MISSING,
   ENOTDIR: MISSING,
+  EISDIR: { reason: 'it is a directory', hint: RIGHT_PATH, retry: false },
   EACCES: READ_ONLY,
   EPERM: READ_ONLY,
   EROFS: READ_ONLY,

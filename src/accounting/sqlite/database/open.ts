@@ -18,7 +18,7 @@ import { nameClass } from '../../../record/name-class';
 import { migrate, requireNewestSchema } from '../../migrations';
 import { networkFilesystem } from '../../network-filesystem';
 import { StoreError } from '../../store-error';
-import { storeError } from './faults';
+import { RIGHT_PATH, storeError } from './faults';
 
 /** "qmac": marks our file among SQLite databases. */
 const APPLICATION_ID = 0x716d6163;
@@ -45,7 +45,7 @@ export function isSafeFile(path: string): boolean {
   const file = lstatSync(path, { throwIfNoEntry: false });
   if (file === undefined) return false;
   if (file.isSymbolicLink()) refuse(path, 'it is a symbolic link', 'set "accounting" to the file itself');
-  if (!file.isFile()) refuse(path, 'it is not a regular file', 'set "accounting" in qmemacct.toml to a file');
+  if (!file.isFile()) refuse(path, 'it is not a regular file', RIGHT_PATH);
   return true;
 }
 
@@ -90,8 +90,7 @@ function harden(db: Database): Database {
 
 function requireOurs(db: Database): void {
   const id = db.pragma('application_id', { simple: true });
-  if (id !== APPLICATION_ID)
-    refuse(db.name, 'it is not an accounting DB of qmemacct', 'set "accounting" in qmemacct.toml to the right file');
+  if (id !== APPLICATION_ID) refuse(db.name, 'it is not an accounting DB of qmemacct', RIGHT_PATH);
 }
 
 /** Runs a step on an open database; closes the database if the step fails. */

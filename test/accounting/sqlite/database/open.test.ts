@@ -100,7 +100,7 @@ describe('openForWriting', () => {
   it('does not make directories: a mount may be missing', () => {
     const path = `${dirname(temporaryStore())}/missing/accounting.db`;
     const error = fault(() => openForWriting(path, 0o640));
-    assert.match(error.message, /it does not exist; check "accounting".*mounted/);
+    assert.match(error.message, /it does not exist; check its path: "accounting".*mounted/);
     assert.equal(error.retry, true);
   });
 });
@@ -116,8 +116,11 @@ describe('openForReading', () => {
     const path = temporaryStore();
     writeFileSync(path, 'no database at all'.repeat(1000));
     const error = fault(() => openForReading(path));
-    assert.match(error.message, /it is not a database; set "accounting"/);
+    assert.match(error.message, /it is not a database; check its path: "accounting"/);
     assert.equal(error.retry, false);
+    const directory = fault(() => openForReading(dirname(path)));
+    assert.match(directory.message, /it is a directory; check its path: "accounting"/);
+    assert.equal(directory.retry, false);
     const other = temporaryStore();
     new SqliteDatabase(other).exec('CREATE TABLE t (x)').close();
     assert.match(fault(() => openForReading(other)).message, /not an accounting DB of qmemacct/);
