@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
 import { findingsIn, type Finding } from './finding';
@@ -6,12 +7,18 @@ import { findingsIn, type Finding } from './finding';
 const { ok, warning } = findingsIn('accounting');
 
 const READABLE_BY_ALL = 0o004;
+const ENTERED_BY_ALL = 0o001;
 
 type Visibility = Pick<Settings, 'accounting' | 'visibility' | 'serve_names'>;
 
+function isEnteredByAll(directory: string): boolean {
+  const parent = dirname(directory);
+  return (statSync(directory).mode & ENTERED_BY_ALL) !== 0 && (parent === directory || isEnteredByAll(parent));
+}
+
 function isReadableByAll(path: string): boolean {
   try {
-    return (statSync(path).mode & READABLE_BY_ALL) !== 0;
+    return (statSync(path).mode & READABLE_BY_ALL) !== 0 && isEnteredByAll(dirname(realpathSync(path)));
   } catch {
     // Not there, not to be looked at, or no file at all: others can't read it as one.
     return false;
