@@ -13,7 +13,7 @@ import { checkMeasurement } from '../doctor/check-measurement';
 import { checkNightly } from '../doctor/check-nightly';
 import { checkProgram } from '../doctor/check-program';
 import { checkServer } from '../doctor/check-server';
-import { checkTimers } from '../doctor/check-timers';
+import { checkServices, checkTimers } from '../doctor/check-timers';
 import { checkScope } from '../doctor/check-scope';
 import { checkState } from '../doctor/check-state';
 import { checkVisibility } from '../doctor/check-visibility';
@@ -57,14 +57,15 @@ const { ok, note, problem } = findingsIn('self-test');
 
 /** Plays the job, and renews the stamp that `install` asks for. */
 async function test(state: NodeState, now: Date, env?: string): Promise<SelfTest> {
-  const { conf, settings, prefix } = state;
+  const { conf, settings, prefix, stamp } = state;
   if (!state.isRoot) return failedTest('needs root');
   if (conf === null) return failedTest(`nothing is installed under ${prefix}; run "qmemacct install --node"`);
   const badEnv = env === undefined ? null : unsafeEnv(env);
   if (badEnv !== null) return failedTest(`--env ${env ?? ''}: ${badEnv}`);
   const result = await selfTest(conf, settings.deliver_as);
   try {
-    writeStamp(settings.state_dir, { prefix, version: basename(conf.program) }, result, now);
+    const installed = { prefix, version: basename(conf.program), services: stamp?.services ?? [] };
+    writeStamp(settings.state_dir, installed, result, now);
     return result;
   } catch (error) {
     return failedTest([...result.problems, reasonOf(error)].join('; '));
@@ -139,6 +140,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...(await checkServer(state.settings, state.isRoot, systemPlaces())),
     ...(await checkExport(state.settings)),
     ...checkTimers(systemPlaces()),
+    ...checkServices(state, systemPlaces()),
     ...(await checkNightly(state, systemPlaces(), now)),
     ...checkClock(now),
     ...(await checkGridEngine(state, terminal.env)),

@@ -1,6 +1,7 @@
 import type { SystemPlaces } from '../install/places';
-import { FLUSH, isSetUp, isTimed, NIGHTLY } from '../install/services';
+import { FLUSH, isSetUp, isTimed, NIGHTLY, SERVER, SERVICES } from '../install/services';
 import { findingsIn, type Finding } from './finding';
+import type { NodeState } from './node-state';
 
 const { ok, warning } = findingsIn('timers');
 
@@ -14,4 +15,24 @@ export function checkTimers(places: SystemPlaces): Finding[] {
         ? ok(name, 'waits for its next time')
         : warning(name, `its timer is not active: ${without}`, `systemctl enable --now ${name}.timer`);
     });
+}
+
+const INSTALL = 'run "qmemacct install --node';
+const NO_MORE = 'where it is not to run here any more';
+/** What only an option of the installation brings back. */
+const ASKED = new Map([
+  [NIGHTLY, `${INSTALL} --nightly", or without --nightly ${NO_MORE}`],
+  [SERVER, `${INSTALL} --serve", or without --serve ${NO_MORE}`],
+]);
+
+/** What the installation set up to be started by itself, whether its files are still there. */
+export function checkServices({ stamp }: Pick<NodeState, 'stamp'>, places: SystemPlaces): Finding[] {
+  const installed = stamp?.services ?? [];
+  return SERVICES.filter((service) => installed.includes(service.name) && !isSetUp(service, places)).map((service) =>
+    findingsIn('services').warning(
+      service.name,
+      `what starts it has been removed from this host: ${service.without}`,
+      ASKED.get(service) ?? `${INSTALL}"`,
+    ),
+  );
 }

@@ -17,7 +17,7 @@ import { PASS_THROUGH } from './pass-through';
 import { listenerSteps } from './listener-files';
 import { samplerSteps } from './sampler-files';
 import { serveSteps } from './serve-files';
-import { FLUSH, isSetUp, isTimed, NIGHTLY, requirePlain, SERVER, setUpSteps } from './services';
+import { FLUSH, isSetUp, isTimed, NIGHTLY, requirePlain, SERVER, SERVICES, setUpSteps } from './services';
 import { fileSteps, linkSteps, tmpfilesSteps } from './system-files';
 import type { NodeSettings } from './node-settings';
 import { describeVersion, isIntact, writeVersion, type Version } from './version';
@@ -27,6 +27,7 @@ export interface NodeInstallation {
   readonly version: Version;
   readonly settings: Settings;
   readonly prefix: string;
+  readonly places: SystemPlaces;
   /** Version that the hooks are taken from now; null: none. */
   readonly previous: string | null;
   /** Up to the self-test, which is of the new version, before any job meets it. */
@@ -145,7 +146,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
     ...linkSteps(places, prefix),
     ...(options.serve || isSetUp(SERVER, places) ? serveSteps(host, renewed) : []),
   ];
-  return { version, settings, prefix, previous, preparations, activations };
+  return { version, settings, prefix, places, previous, preparations, activations };
 }
 
 /** Does the steps; `print` is called with each before it, `warn` with what failed. Rejects with CommandError. */
@@ -184,11 +185,12 @@ export async function installOnNode(
   print: (line: string) => void,
   warn: (line: string) => void,
 ): Promise<NodeOutcome> {
-  const { version, settings, prefix, previous, preparations, activations } = installation;
+  const { version, settings, prefix, places, previous, preparations, activations } = installation;
   await applySteps(preparations, print, warn);
   const test = await selfTest(version.conf, settings.deliver_as);
   if (!test.ok && previous !== null && previous !== version.name) return { test, activated: false };
   await applySteps(activations, print, warn);
-  writeStamp(settings.state_dir, { prefix, version: version.name }, test);
+  const services = SERVICES.filter((service) => isSetUp(service, places)).map(({ name }) => name);
+  writeStamp(settings.state_dir, { prefix, version: version.name, services }, test);
   return { test, activated: true };
 }

@@ -74,6 +74,8 @@ export const SERVER: Service = {
   saysEnd: 'end the server',
 };
 
+export const SERVICES: readonly Service[] = [FLUSH, NIGHTLY, LISTENER, SAMPLER, SERVER];
+
 /** A host, and what is installed on it. */
 export interface Host {
   readonly places: SystemPlaces;

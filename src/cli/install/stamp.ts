@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../base/replace-file';
-import { boolean, checkJson, list, object, string, type ValueOf } from '../../base/shape';
+import { boolean, checkJson, list, object, optional, string, type ValueOf } from '../../base/shape';
 import { reasonOf, UserError } from '../../base/user-error';
 
 /** STATE/installed: what the last `install --node` or `doctor --self-test` on this host found. */
@@ -13,6 +13,8 @@ const stampShape = object({
   tested_at: string,
   ok: boolean,
   problems: list(string, Infinity),
+  /** Names of what the installation set up to be started by itself (services.ts). */
+  services: optional(list(string, Infinity)),
 });
 export type Stamp = ValueOf<typeof stampShape>;
 
@@ -21,7 +23,7 @@ const FILE = 'installed';
 /** Notes what a self-test found of an installation. Throws UserError. */
 export function writeStamp(
   stateDir: string,
-  installed: Pick<Stamp, 'prefix' | 'version'>,
+  installed: Pick<Stamp, 'prefix' | 'version' | 'services'>,
   { ok, problems }: Pick<Stamp, 'ok' | 'problems'>,
   now = new Date(),
 ): void {

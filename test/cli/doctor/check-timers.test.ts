@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { checkTimers } from '../../../src/cli/doctor/check-timers';
+import { checkServices, checkTimers } from '../../../src/cli/doctor/check-timers';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeSystemd } from '../install/fake-systemd';
 
@@ -26,4 +26,30 @@ it('takes a cron table for a timer', () => {
     found.map(({ severity, name }) => `${severity} ${name}`),
     ['ok qmemacct-flush'],
   );
+});
+
+it('warns of what the installation set up and somebody removed', () => {
+  const cron = temporaryDirectory();
+  const places = { units: null, cron, tmpfiles: null, commands: null };
+  const stamp = { prefix: '/opt/x', version: '1', tested_at: '', ok: true, problems: [] };
+  const services = ['qmemacct-flush', 'qmemacct-nightly'];
+  for (const name of services) writeFileSync(join(cron, name), '');
+  const found = (asked: readonly string[] | null): readonly (string | null)[][] =>
+    checkServices({ stamp: asked && { ...stamp, services: asked } }, places).map(({ severity, name, fix }) => [
+      severity,
+      name,
+      fix,
+    ]);
+  assert.deepEqual(found(services), []);
+  for (const name of services) rmSync(join(cron, name));
+  assert.deepEqual(found(services), [
+    ['warning', 'qmemacct-flush', 'run "qmemacct install --node"'],
+    [
+      'warning',
+      'qmemacct-nightly',
+      'run "qmemacct install --node --nightly", or without --nightly where it is not to run here any more',
+    ],
+  ]);
+  // Installed with --no-timer, not at all, and by a version that kept no such list.
+  assert.deepEqual([found([]), found(null), checkServices({ stamp }, places)], [[], [], []]);
 });

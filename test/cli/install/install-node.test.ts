@@ -125,6 +125,7 @@ describe('install --node', asRoot, () => {
     ] as const)
       assert.equal(modeOf(join(host.top, path)), mode, path);
     assert.deepEqual(readStamp(host.state), { ...readStamp(host.state), prefix: host.prefix, version: name, ok: true });
+    assert.deepEqual(readStamp(host.state)?.services, readdirSync(host.places.cron ?? ''));
     assert.deepEqual(readdirSync(host.state).sort(), ['installed', 'outbox', 'plain', 'run']);
     assert.equal(readlinkSync(join(host.places.commands ?? '', 'qmemacct')), commandPath(host.prefix));
     assert.match(
