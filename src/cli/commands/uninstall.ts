@@ -29,7 +29,7 @@ First, on an admin host:
   qmemacct uninstall           gives prolog and epilog the values that they had, everywhere in Grid Engine.
 Then, as root on every execution host:
   qmemacct uninstall --node    removes the program. Hooks that only start the site's own ones stay at their path as long
-                               as Grid Engine, or a job that runs, may name them; run it again later to remove them.
+                               as Grid Engine, or a job that runs, may name them; it says how they are removed later.
                                Jobs that run are measured to their end. Records and configuration stay, unless --purge.`;
 
 /** `qmemacct uninstall` */

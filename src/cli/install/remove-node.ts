@@ -143,12 +143,20 @@ function unnamedSince(prefix: string): number | null {
   return statSync(join(prefix, PASS_THROUGH, UNNAMED), { throwIfNoEntry: false })?.mtimeMs ?? null;
 }
 
-function keepPassThrough(prefix: string, reason: string, note: () => void): Step {
+/** What removes the hooks later: the program that runs may have been removed just now, and the link to it has. */
+function removedLater(prefix: string, source: string): string {
+  const program = join(source, 'bin', 'qmemacct');
+  return existsSync(program)
+    ? `Run "${program} uninstall --node" again later to remove them`
+    : `The program has gone: once nothing names them, "rm -r ${prefix}" removes them`;
+}
+
+function keepPassThrough({ prefix, source }: RemovalOptions, reason: string, note: () => void): Step {
   return {
     says: `leave the hooks at ${hookDirectory(prefix)}, which do nothing of their own`,
     apply: () => {
       note();
-      return `${reason}; a missing hook would stop this host's queues. Run this again later to remove them`;
+      return `${reason}; a missing hook would stop this host's queues. ${removedLater(prefix, source)}`;
     },
   };
 }
@@ -170,16 +178,17 @@ function removePrefix(prefix: string): Step {
   };
 }
 
-function lastSteps({ prefix, passThrough, now }: RemovalOptions): Step[] {
+function lastSteps(options: RemovalOptions): Step[] {
+  const { prefix, passThrough, now } = options;
   if (!existsSync(prefix)) return [];
   if (currentVersion(prefix) === null) return [removePrefix(prefix)];
   const mark = join(prefix, PASS_THROUGH, UNNAMED);
   if (passThrough.kind === 'named')
-    return [keepPassThrough(prefix, passThrough.reason, () => rmSync(mark, { force: true }))];
+    return [keepPassThrough(options, passThrough.reason, () => rmSync(mark, { force: true }))];
   const since = unnamedSince(prefix);
   if (passThrough.kind === 'unnamed' && (since === null || now.getTime() - since < TAKEN_UP_AFTER_MS)) {
     const reason = "Grid Engine names them no more, but this host's execd may not have heard that yet (10 minutes)";
-    return [keepPassThrough(prefix, reason, () => since ?? writeFileSync(mark, ''))];
+    return [keepPassThrough(options, reason, () => since ?? writeFileSync(mark, ''))];
   }
   return [removePrefix(prefix)];
 }

@@ -93,11 +93,16 @@ function otherBuild(host: Host, name: string, change: string, hook = 'prolog.sh'
 const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
 const currentOf = (host: Host): string => readlinkSync(join(host.prefix, 'current'));
 
-async function remove(host: Host, passThrough: PassThroughNeed, now = new Date(), purge = false): Promise<string[]> {
+async function remove(
+  host: Host,
+  passThrough: PassThroughNeed,
+  now = new Date(),
+  purge = false,
+  source = PROGRAM,
+): Promise<string[]> {
   const warnings: string[] = [];
   const { prefix, settingsPath, places } = host;
   const settings = loadSettings(settingsPath);
-  const source = PROGRAM;
   const steps = planNodeRemoval({ source, prefix, settings, settingsPath, places, purge, passThrough, now });
   await applySteps(steps, silent, (warning) => warnings.push(warning));
   return warnings;
@@ -337,6 +342,19 @@ describe('uninstall --node', asRoot, () => {
     await install(host);
     assert.deepEqual(await remove(host, { kind: 'alone' }, new Date(), true), []);
     assert.ok(![host.prefix, host.state, host.settingsPath].some((path) => existsSync(path)));
+  });
+
+  it('says how the hooks that stay are removed later, also where the program goes', async () => {
+    const host = newHost();
+    const name = await install(host);
+    const away = { kind: 'named', reason: 'qmaster does not answer' } as const;
+    const [gone] = await remove(host, away, new Date(), false, join(host.prefix, name));
+    assert.ok(
+      gone?.endsWith(`. The program has gone: once nothing names them, "rm -r ${host.prefix}" removes them`),
+      gone,
+    );
+    const [there] = await remove(host, away);
+    assert.ok(there?.endsWith(`. Run "${PROGRAM}/bin/qmemacct uninstall --node" again later to remove them`), there);
   });
 
   it('takes away what installations that were killed have left', async () => {
