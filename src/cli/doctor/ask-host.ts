@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, type ExecFileException } from 'node:child_process';
 import { hostname } from 'node:os';
 import { hostLabel } from '../../gridengine/host-names';
 import { MIB } from '../../base/units';
@@ -6,7 +6,7 @@ import { checkJson, type Shape } from '../../base/shape';
 import { usageError } from '../command';
 import { commandPath } from '../install/places';
 
-const TIMEOUT_MS = 90_000;
+const PATIENCE_MS = 90_000;
 
 export function isThisHost(host: string): boolean {
   const own = hostname();
@@ -24,6 +24,8 @@ export interface HostQuestion {
   readonly settingsPath: string;
   /** Further options of `doctor`. */
   readonly options: readonly string[];
+  /** How long a host is waited for; left out: 90 s. */
+  readonly patienceMs?: number;
 }
 
 /** The words of --node-check. Throws a usage error where they name no host. */
@@ -33,24 +35,34 @@ export function templateWords(template: string): readonly string[] {
   return template.split(/\s+/).filter((word) => word !== '');
 }
 
+const firstLine = (text: string): string => text.trim().split('\n')[0] ?? '';
+
+/** Why there is no answer: what the way to the host says of it, or how it ended. */
+function silence(error: ExecFileException | null, stdout: string, stderr: string): string {
+  const said = stderr.trim().split('\n').pop() ?? '';
+  if (said !== '') return said;
+  // As where a login shell greets.
+  if (stdout.trim() !== '') return `what came is no answer of "qmemacct doctor", and begins with: ${firstLine(stdout)}`;
+  return typeof error?.code === 'string' ? firstLine(error.message) : 'no answer of "qmemacct doctor"';
+}
+
 /** What a host's own `doctor --json` answers, or why it does not. The template's words are arguments, no shell reads them here. */
 export function askDoctor<T>(
   host: string,
   shape: Shape<T>,
-  { template, prefix, settingsPath, options }: HostQuestion,
+  { template, prefix, settingsPath, options, patienceMs = PATIENCE_MS }: HostQuestion,
 ): Promise<{ readonly answer: T } | { readonly reason: string }> {
   const words = template.map((word) => word.replaceAll('{host}', host));
   const doctor = ['doctor', '--json', '--prefix', prefix, '--config', settingsPath, ...options];
   const [command = '', ...rest] = [...words, commandPath(prefix), ...doctor];
   return new Promise((resolve) => {
-    const limits = { timeout: TIMEOUT_MS, maxBuffer: 16 * MIB };
+    const limits = { timeout: patienceMs, maxBuffer: 16 * MIB };
     execFile(command, rest, limits, (error, stdout, stderr) => {
       const answer = checkJson(shape, stdout, 'the answer');
       if (answer.ok) resolve({ answer: answer.value });
-      else {
-        const said = stderr.trim().split('\n').pop() ?? '';
-        resolve({ reason: said || (error?.message.split('\n')[0] ?? 'no answer of "qmemacct doctor"') });
-      }
+      else if (error?.killed === true && typeof error.code !== 'string')
+        resolve({ reason: `no answer within ${patienceMs / 1000} s` });
+      else resolve({ reason: silence(error, stdout, stderr) });
     });
   });
 }

@@ -49,6 +49,24 @@ describe('doctor of all hosts', () => {
     assert.match(faults.at(-1)?.says ?? '', /^0 of 4 hosts have neither/);
   });
 
+  it('says how a host fell silent', async () => {
+    const top = temporaryDirectory();
+    const way = script(
+      join(top, 'way'),
+      'case $1 in greets) echo Welcome to greets; echo more; exit 1;; ends) kill -9 $$;; hangs) exec sleep 600;; esac',
+    );
+    const question = { prefix: join(top, 'opt'), settingsPath: join(top, 'x.toml'), options: [] };
+    const reason = async (host: string, command = way, patience = {}): Promise<string | null | undefined> =>
+      (await askAll([host], { ...question, template: [command, '{host}'], ...patience }))[0]?.silent;
+    assert.equal(
+      await reason('greets'),
+      'what came is no answer of "qmemacct doctor", and begins with: Welcome to greets',
+    );
+    assert.equal(await reason('ends'), 'no answer of "qmemacct doctor"');
+    assert.equal(await reason('hangs', way, { patienceMs: 500 }), 'no answer within 0.5 s');
+    assert.equal(await reason('x', join(top, 'none')), `spawn ${top}/none ENOENT`);
+  });
+
   it('needs a place for the name of the host in --node-check', async () => {
     for (const words of [['doctor', '--all'], ['install']]) {
       const { status, warnings } = await runCommand([...words, '--node-check', 'ssh']);
