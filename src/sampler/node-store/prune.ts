@@ -8,8 +8,12 @@ const ROWS = 500;
 const SERIES_ROWS = 100;
 
 const SAMPLE_MS = 'at + (SELECT started FROM job WHERE job.id = sample.job)';
-/** Ids of samples are in the order in which they were saved. */
-const OLDEST_SAMPLE = `SELECT ${SAMPLE_MS} FROM sample ORDER BY id LIMIT 1`;
+/**
+ * Samples up to a time, in the order in which they were saved. Later ones belong to a job that began while the clock was
+ * ahead, and tell nothing about the age of others.
+ */
+const UP_TO = `sample WHERE ${SAMPLE_MS} <= ? ORDER BY id`;
+const OLDEST_SAMPLE = `SELECT ${SAMPLE_MS} FROM ${UP_TO} LIMIT 1`;
 const OLDEST_SERIES = 'SELECT at + span FROM series ORDER BY at + span LIMIT 1';
 const ENDED_JOBS = 'SELECT id FROM job WHERE finished = 1 AND changed < ? ORDER BY changed LIMIT 20';
 
@@ -26,7 +30,7 @@ const DROP = {
   metrics: deletion('metric', `SELECT id FROM metric WHERE seen < (${OLDEST_SERIES}) - ${2 * DAY_MS} LIMIT ${ROWS}`),
   samples: deletion(
     'sample',
-    `SELECT id FROM (SELECT id, ${SAMPLE_MS} AS ms FROM sample ORDER BY id LIMIT ${ROWS}) WHERE ms < ?`,
+    `SELECT id FROM (SELECT id, ${SAMPLE_MS} AS ms FROM ${UP_TO} LIMIT ${ROWS}) WHERE ms < ? OR ms > ?`,
   ),
   series: deletion('series', `SELECT id FROM series WHERE at + span < ? ORDER BY at + span LIMIT ${SERIES_ROWS}`),
   jobs: deletion('job', ENDED_JOBS),
@@ -62,9 +66,12 @@ function shrink(database: Database, mostBytes: number): boolean {
  * pages are used again; the file shrinks if it is larger than `mostBytes`. Throws what SQLite throws.
  */
 export function prune(database: Database, before: number, mostBytes: number, forMs: number): void {
-  const oldestOf = [OLDEST_SAMPLE, OLDEST_SERIES].map((sql) => database.prepare<[], number>(sql).pluck());
-  const processes = database.prepare<[]>(DROP.processes);
-  const old = [DROP.samples, DROP.series].map((sql) => database.prepare<[number]>(sql));
+  const now = Date.now();
+  const oldestSample = database.prepare<[number], number>(OLDEST_SAMPLE).pluck();
+  const oldestSeries = database.prepare<[], number>(OLDEST_SERIES).pluck();
+  const processes = database.prepare<[number]>(DROP.processes);
+  const samples = database.prepare<[number, number, number]>(DROP.samples);
+  const series = database.prepare<[number]>(DROP.series);
   const jobs = database.prepare<[number]>(DROP.jobs);
   // A finished job may still have rows that were saved late: too many, perhaps, for one cascading deletion.
   const ofJobs = ['sample', 'series', 'process'].map((table) =>
@@ -72,15 +79,18 @@ export function prune(database: Database, before: number, mostBytes: number, for
   );
   /** Returns whether there may be more to drop. */
   const dropSome = database.transaction((): boolean => {
-    if (processes.run().changes > 0) return true;
-    const limit = sizeOf(database).usedBytes > mostBytes ? Infinity : before;
-    const oldest = Math.min(...oldestOf.map((statement) => statement.get() ?? Infinity));
+    if (processes.run(now).changes > 0) return true;
+    const isFull = sizeOf(database).usedBytes > mostBytes;
+    const limit = isFull ? Infinity : before;
+    const oldest = Math.min(oldestSample.get(now) ?? Infinity, oldestSeries.get() ?? Infinity);
     const ended = Math.min(oldest, limit);
     if (ofJobs.some((statement) => statement.run(ended).changes === ROWS)) return true;
     if (jobs.run(ended).changes > 0) return true;
-    if (oldest >= limit) return false;
-    for (const statement of old) statement.run(Math.min(oldest + HOUR_MS, limit));
-    return true;
+    if (oldest >= limit && !isFull) return false;
+    const end = Math.min(oldest + HOUR_MS, limit);
+    // If space is needed, samples from the future go with those that were saved at the same time.
+    const gone = samples.run(isFull ? Infinity : now, end, now).changes + series.run(end).changes;
+    return gone > 0;
   });
   const until = monotonicMs() + forMs;
   while (dropSome.immediate() && monotonicMs() < until);

@@ -339,6 +339,25 @@ describe('pruning', () => {
     assert.ok(steps > 10);
   });
 
+  it('goes on past the samples of a job whose start a clock that was ahead has given', (t) => {
+    const store = opened(t);
+    t.mock.timers.enable({ apis: ['Date'], now: NOW });
+    store.saveProgress(runOf(1), NOW + 10_000 * HOUR, record(1), from(0, 1, 600));
+    for (let hour = 0; hour < 40; hour++)
+      store.saveProgress(runOf(2), 0, record(2), from(hour * HOUR), noise(hour * HOUR));
+    store.prune(10 * HOUR, 100 * MIB, Infinity);
+    assert.deepEqual(numbers(store.directory, 'SELECT min(at) FROM sample WHERE job = 2'), [10 * HOUR]);
+    assert.deepEqual(numbers(store.directory, 'SELECT pid FROM process ORDER BY pid'), [1, 7]);
+    // It was saved first, and where room is needed it goes first.
+    store.prune(0, MIB / 2, Infinity);
+    assert.ok(used(store.directory) <= MIB / 2 && used(store.directory) > 0.3 * MIB, `${used(store.directory)} bytes`);
+    assert.equal(count(store.directory, 'sample WHERE job = 1'), 0);
+    for (const table of ['sample', 'series']) assert.ok(count(store.directory, table) > 1, table);
+    store.saveProgress(runOf(1), NOW + 10_000 * HOUR, record(1), from(HOUR));
+    store.prune(0, 1, Infinity);
+    assert.equal(count(store.directory, 'sample'), 0);
+  });
+
   it('drops the names of processes that no sample has any more', (t) => {
     const store = opened(t);
     t.mock.timers.enable({ apis: ['Date'], now: NOW });
