@@ -106,7 +106,7 @@ export class SqliteUpkeep implements Upkeep {
       for (const [id] of rows) remove.run(id);
       this.seriesFrom = rows.at(-1)?.[1] ?? from;
       if (rows.length > 0) return rows.length;
-      this.statement('UPDATE pruned_series SET day = max(day, ?)').run(before);
+      this.statement('UPDATE pruned_series SET day = ?').run(before);
       return null;
     });
   }

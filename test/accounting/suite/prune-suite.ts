@@ -113,6 +113,16 @@ export function pruneSuite(open: OpenStore): void {
       );
     });
 
+    it('removes series at their age after a time at which the clock was ahead', async (t) => {
+      const store = await open(t);
+      await filled(store);
+      const rules = { ...FOR_EVER, series: 3 };
+      assert.equal((await store.prune(rules, now + 365 * DAY, {})).series, 10);
+      await store.merge([job(500, now, { series })]);
+      assert.equal((await store.prune(rules, now, {})).series, 0);
+      assert.equal((await store.prune(rules, now + 10 * DAY, {})).series, 1);
+    });
+
     it('leaves off when it is told to, and takes it up again', async (t) => {
       const store = await open(t);
       await filled(store);
