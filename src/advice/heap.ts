@@ -1,4 +1,4 @@
-/** A queue that gives the least first. */
+/** A priority queue: the item with the smallest order comes first. */
 export class Heap<Item> {
   private readonly items: Item[] = [];
 

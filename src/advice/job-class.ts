@@ -4,37 +4,37 @@ import { SortedWindow } from './sorted-window';
 /** Older runs of a class say little about its next one. */
 const RUNS_KEPT = 200;
 
-/** Of what a base rests on, about so many runs exceeded it: fewer say little, and more reach further back than they need. */
+/** About this many of the runs behind a base exceeded it: fewer say little, more reach back further than needed. */
 const RUNS_ABOVE = 5;
 
-/** A class whose largest peak is above e^0.3 = 1.35 times its median varies. */
+/** A class varies if its largest peak is above e^0.3 = 1.35 times its median; otherwise it is steady. */
 const STEADY_SPREAD = 0.3;
 
-/** A request that is this many times what was needed so far is no advice. */
+/** A request of more than this many times the base is too large to be advice. */
 const MOST_FACTOR = 1.6;
 
-/** Below these numbers of runs nothing, or no small risk, is stated. */
+/** With fewer runs than LEAST_RUNS no risk is stated, with fewer than LEAST_RUNS_SMALL_RISK none below SMALL_RISK. */
 const LEAST_RUNS = 3;
 const LEAST_RUNS_SMALL_RISK = 6;
 const SMALL_RISK = 0.02;
 
-/** Own scores of a class known by fewer runs change nothing beside a prior, and take most of the room of a long history. */
+/** Scores of classes with this many runs or fewer hardly count beside the prior, but would fill most of the memory. */
 const RUNS_BEFORE_SCORES = 20;
 
-/** A run at its limit needed more than that: half as much memory again, until a run says more. */
+/** A run stopped at its memory limit needed more: it is taken to need the limit times this, until a run shows more. */
 export const RAISE = 1.5;
-/** A job that was stopped for its time may have been at its beginning: half as much again would hardly help. */
+/** A job stopped at its time limit may have just begun: half as much time again would hardly help. */
 export const TIME_RAISE = 2;
 
-/** On how many of the last peaks the base of each risk rests. */
+/** How many of the last peaks the base for each risk rests on. */
 const WINDOWS = RISKS.map((risk) => Math.min(RUNS_KEPT, Math.round(RUNS_ABOVE / risk)));
 
 const NEVER: readonly number[] = [];
 
-/** What a run needed of one thing: bytes per slot, or seconds. */
+/** What a run needed of one resource: memory in bytes per slot, or elapsed time in seconds. */
 export interface Need {
   readonly needed: number;
-  /** It ended at this limit, so it needed more; null: it needed what it used. */
+  /** The run was stopped at this limit, so it needed more; null: it needed what it used. */
   readonly stoppedAt: number | null;
 }
 
@@ -43,42 +43,42 @@ interface ClassRequest {
   readonly amount: number;
   /** The risk that can be stated for this request. */
   readonly risk: number;
-  /** On how many runs it rests. */
+  /** How many runs the request rests on. */
   readonly runs: number;
 }
 
-/** What was known of a class when a job was submitted. */
+/** What was known about a class when a job was submitted. */
 export interface Moment {
   readonly runs: number;
   readonly group: number;
-  /** By risk, as RISKS. */
+  /** One base per risk, in the order of RISKS. */
   readonly bases: readonly number[];
 }
 
 const NOTHING: Moment = { runs: 0, group: 0, bases: RISKS.map(() => 0) };
 
-/** What a run is taken to need; `raise`: by how much a limit is raised that a run was stopped at. */
+/** What a run is taken to need; `raise`: the factor for a limit at which a run was stopped. */
 export const takenNeed = ({ needed, stoppedAt }: Need, raise: number): number =>
   Math.max(needed, (stoppedAt ?? 0) * raise);
 
-/** By risk, as RISKS: what a run needed over the base that was known then; Infinity: more than its limit. */
+/** For each of RISKS: what a run needed, over the base known at its submission; Infinity: it was stopped at a limit. */
 export const ratiosTo = ({ bases }: Moment, { needed, stoppedAt }: Need): readonly number[] =>
   bases.map((base) => (stoppedAt === null ? needed / base : Infinity));
 
-/** What such requests waste in the mean, less what is needed: a run that needs more is lost, and tried again with twice as much. */
+/** What a request costs on average: a run that needs more is lost, and tried again with twice as much. */
 const costOf = (amount: number, risk: number): number => amount * (1 + 2 * risk);
 
-/** Runs that are likely to need alike, in the order in which they ended. */
+/** Runs that are likely to need about the same, in the order in which they ended. */
 export class JobClass {
   private peaks = new SortedWindow(RUNS_KEPT);
-  /** By risk, as RISKS: the last peaks that its base rests on, where these are not all. */
+  /** For each of RISKS: the last peaks that its base rests on; undefined: all peaks kept. */
   private recent: (SortedWindow | undefined)[] = [];
   private margins: Margins;
   private moment: Moment | null = null;
   private learned = 0;
-  /** Which of the runs kept were stopped at a limit, all that were learned counted from 1. */
+  /** The numbers of the kept runs that were stopped at a limit; all runs learned are numbered from 1. */
   private stopped = NEVER;
-  /** By risk, as RISKS: of now; null: not worked out. */
+  /** For each of RISKS: the current factor over the base; null: not worked out yet. */
   private factors: readonly number[] | null = null;
 
   constructor(
@@ -88,7 +88,7 @@ export class JobClass {
     this.margins = new Margins(prior);
   }
 
-  /** One that has had the same runs. */
+  /** A class that has learned the same runs. */
   copy(): JobClass {
     const copy = new JobClass(this.prior, this.raise);
     copy.peaks = this.peaks.copy();
@@ -103,7 +103,7 @@ export class JobClass {
     return this.peaks.size >= LEAST_RUNS;
   }
 
-  /** Most of its runs were stopped at a limit: of these it is not known what is enough. */
+  /** Most of its runs were stopped at a limit, so what would have been enough is not known. */
   get isMostlyStopped(): boolean {
     return this.stopped.length * 2 > this.peaks.size;
   }
@@ -116,8 +116,8 @@ export class JobClass {
   }
 
   /**
-   * The request for the next run: of those with at most this risk the one that wastes least in the mean, else at the
-   * smallest larger risk that can be stated; null: none can.
+   * The request for the next run: of those with at most the wanted risk the one that wastes least on average, else the
+   * one with the smallest larger risk that can be stated; null: no risk can be stated.
    */
   request(wanted: number): ClassRequest | null {
     const { runs, group, bases } = this.now();
@@ -135,7 +135,7 @@ export class JobClass {
     return best;
   }
 
-  /** A run has ended; `then`: what was known when it was submitted. */
+  /** Learns from a run that has ended; `then`: what was known when the run was submitted. */
   learn(then: Moment, need: Need): void {
     if (then.runs > RUNS_BEFORE_SCORES)
       for (const [index, ratio] of ratiosTo(then, need).entries()) this.margins.add(index, then.group, ratio);
@@ -171,7 +171,7 @@ export class JobClass {
     return sorted[Math.min(sorted.length, Math.ceil((sorted.length + 1) * (1 - risk))) - 1] ?? 0;
   }
 
-  /** Classes of one group are alike in how well they are known, and in how much they vary. */
+  /** The classes of one group have about as many known runs and vary about as much. */
   private group(): number {
     const { sorted } = this.peaks;
     const byRuns = GROUPS_BY_RUNS.findLastIndex((from) => sorted.length >= from);

@@ -3,24 +3,24 @@ import type { JobRecord } from '../record/record';
 
 type ClassFields = Pick<JobRecord, 'cluster' | 'owner' | 'job_name' | 'slots' | 'project' | 'queue' | 'pe'>;
 
-/** Which of a job's fields are known: where they are not, the classes that take them into account say nothing. */
+/** Which of a job's fields are known; classes that depend on unknown fields are left out. */
 interface Known {
   readonly size: boolean;
   /** Project and queue. */
   readonly place: boolean;
 }
 
-/** Job names and the like hold no such character. */
+/** A character that cannot occur in job names or the other parts. */
 const BETWEEN = '\u0000';
 
-/** Without the directory. */
+/** The digest of the script or command without that of the directory. */
 const scriptOf = (program: string): string => program.split('.', 1)[0] ?? '';
 
 /**
- * The job classes that a job belongs to, narrow to wide: runs of one owner whose names differ in their digits only are
- * likely to need alike, the more so with the same slots and parallel environment, the same script or command, the same
- * directory, project and queue. `programs`: digests of what it runs (the record's field `program`), the best first;
- * none: not known.
+ * The job classes that a job belongs to, narrow to wide: runs of one owner whose names differ only in digits are likely
+ * to need about the same, the more so with the same slots and parallel environment, the same script or command, the
+ * same directory, project and queue. `programs`: digests of the programs the job runs (the record's field `program`),
+ * the best first; empty: not known.
  */
 export function jobClasses(
   job: ClassFields,
@@ -37,11 +37,11 @@ export function jobClasses(
   return [...new Set([...programs.map((program) => narrower(placed, program)), ...scripted, placed, sized, named])];
 }
 
-/** Gives all runs of a class the same list of names: a history of a million runs has no room for one each. */
+/** Makes all runs of a class share one list of names: a list for each of a million runs would take too much memory. */
 export class ClassNames {
   private readonly known = new Map<string, readonly string[]>();
 
-  /** `classes`: narrow to wide; the narrowest says which the others are. */
+  /** `classes`: narrow to wide; the narrowest determines the others. */
   shared(classes: readonly string[]): readonly string[] {
     const [narrowest = ''] = classes;
     const known = this.known.get(narrowest);

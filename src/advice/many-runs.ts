@@ -2,12 +2,12 @@ import { ClassNames } from './job-classes';
 import type { PastRun } from './replay';
 
 const NUMBERS = ['submit', 'end', 'seconds', 'needed', 'stoppedAt', 'requested'] as const;
-/** Runs whose numbers stand in one block. */
+/** Number of runs per block. */
 const BLOCK = 65_536;
 
 const known = (value: number): number | null => (Number.isNaN(value) ? null : value);
 
-/** The runs of a long history, as plain numbers: a million objects of numbers would take much more memory. */
+/** The runs of a long history, kept as plain numbers: a million objects would take much more memory. */
 export class ManyRuns {
   private readonly blocks: Float64Array[] = [];
   private readonly names = new ClassNames();

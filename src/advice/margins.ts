@@ -5,18 +5,18 @@ export const RISKS = [0.01, 0.02, 0.05, 0.1, 0.2] as const;
 
 export type Risk = (typeof RISKS)[number];
 
-/** From which number of known runs on a group of classes begins; each has one for steady and one for varying classes. */
+/** The number of known runs at which each group begins; each has a group of steady and one of varying classes. */
 export const GROUPS_BY_RUNS = [1, 2, 3, 6, 11, 21, 51, 101] as const;
 
 export const GROUPS = GROUPS_BY_RUNS.length * 2;
 
-/** Which shares of a distribution a prior's scores stand for: the upper tail is what matters. */
+/** The share of a distribution that each of a prior's scores stands for; finer at the upper tail, which matters. */
 export const PRIOR_SHARES = [0.5, 0.3, 0.1, 0.05, 0.02, 0.01, 0.01, 0.005, 0.005] as const;
 
 /**
- * Scores of other sites' classes, by risk (as RISKS) and group, smallest first, one for each of PRIOR_SHARES (none:
- * unknown). They stand in until a class has its own. A larger risk may have rows of the last groups alone: before these
- * the next smaller risk's hold, as both rest on the same few runs.
+ * Scores from classes at other sites, by risk (as RISKS) and group, smallest first, one for each of PRIOR_SHARES
+ * (empty: unknown). They stand in until a class has scores of its own. A larger risk may have rows for the last groups
+ * only: for the groups before, the next smaller risk's rows hold, as both risks rest on the same few runs.
  */
 export type Prior = readonly (readonly (readonly number[])[])[];
 
@@ -29,18 +29,18 @@ function priorScores(prior: Prior, risk: number, group: number): readonly number
   return [];
 }
 
-/** How many own scores the prior weighs as much as. */
+/** The prior weighs as much as this many scores of our own. */
 const PRIOR_WEIGHT = 200;
 
 const SCORES_KEPT = 1000;
 
 /**
- * By how much a base must be raised so that a next run exceeds it with a given risk: the split-conformal quantile of
- * the scores (logarithm of next peak / base) of the class's runs and of a prior (Vovk et al., Algorithmic Learning in a
- * Random World, chapter 4). A class with few runs of its own is judged by those of other sites.
+ * By how much a base must be raised so that the next run exceeds it with a given risk only: the split-conformal
+ * quantile of the scores (logarithm of next peak / base) of the class's runs and of a prior (Vovk et al., Algorithmic
+ * Learning in a Random World, chapter 4). A class with few runs of its own is judged by runs at other sites.
  */
 export class Margins {
-  /** By risk and group; null: none yet, as of most of many classes. */
+  /** By risk and group; null: none yet, as in most classes of a long history. */
   private scores: Map<number, SortedWindow>[] | null = null;
 
   constructor(private readonly prior: Prior) {}
@@ -52,7 +52,7 @@ export class Margins {
     return margins;
   }
 
-  /** `ratio`: as ratiosTo. */
+  /** `ratio`: from ratiosTo. */
   add(risk: number, group: number, ratio: number): void {
     this.scores ??= RISKS.map(() => new Map());
     const groups = this.scores[risk];

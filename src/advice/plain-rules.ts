@@ -7,7 +7,7 @@ export interface PlainRule {
   readonly request: (jobClass: JobClass) => number;
 }
 
-/** Rules that others use, to compare with. */
+/** Rules of thumb that others use, for comparison with our advice. */
 export const PLAIN_RULES: readonly PlainRule[] = [
   { name: 'last run + 20 %', request: (jobClass) => 1.2 * largest(jobClass.last(1)) },
   { name: 'largest of 10 runs + 20 %', request: (jobClass) => 1.2 * largest(jobClass.last(10)) },

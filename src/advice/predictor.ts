@@ -1,10 +1,10 @@
 import { JobClass, RAISE, type Moment, type Need } from './job-class';
 import type { Prior } from './margins';
 
-/** What is known of a class; several that have had the same runs so far have one. */
+/** What is known about a class; classes that have had the same runs so far share one. */
 interface Knowledge {
   readonly jobClass: JobClass;
-  /** How many classes have it. */
+  /** How many classes share it. */
   classes: number;
 }
 
@@ -12,26 +12,26 @@ interface Place {
   knowledge: Knowledge;
 }
 
-/** Classes of a job, narrow to wide, and what was known of each when it was submitted. */
+/** A class of a job, and what was known about the class when the job was submitted. */
 export interface Known {
   readonly place: Place;
   readonly then: Moment;
 }
 
 /**
- * The job classes of a history; learns from ended runs, in the order in which they ended. Most narrow classes have the
- * same runs as a wider one: these are learned once.
+ * The job classes of a history. Learns from ended runs, in the order in which they ended. Most narrow classes have the
+ * same runs as a wider one: such runs are learned once.
  */
 export class Predictor {
   private readonly places = new Map<string, Place>();
 
-  /** `raise`: by how much a limit is raised that a run was stopped at. */
+  /** `raise`: the factor for a limit at which a run was stopped. */
   constructor(
     private readonly prior: Prior,
     private readonly raise: number = RAISE,
   ) {}
 
-  /** `classes`: names, narrow to wide. */
+  /** What is known about these classes; `classes`: names, narrow to wide. */
   known(classes: readonly string[]): readonly Known[] {
     const found = classes.map((name) => this.places.get(name));
     this.separate(found.filter((place) => place !== undefined));
@@ -46,12 +46,12 @@ export class Predictor {
     });
   }
 
-  /** The narrowest class that has enough runs for a request; null: none has. */
+  /** The narrowest class with enough runs to advise a request; null: no class has enough. */
   advisable(known: readonly Known[]): JobClass | null {
     return known.find(isAdvisable)?.place.knowledge.jobClass ?? null;
   }
 
-  /** A run has ended; `known`: what was known when it was submitted. */
+  /** Learns from a run that has ended; `known`: what was known when the run was submitted. */
   learn(known: readonly Known[], need: Need): void {
     for (const [index, { place, then }] of known.entries()) {
       const isFirst = known.findIndex((one) => one.place.knowledge === place.knowledge) === index;
@@ -59,7 +59,7 @@ export class Predictor {
     }
   }
 
-  /** Of these and no others there will be another run. */
+  /** Gives these classes knowledge of their own where they share it with others, which won't have the coming run. */
   private separate(places: readonly Place[]): void {
     for (const shared of new Set(places.map(({ knowledge }) => knowledge))) {
       const own = places.filter(({ knowledge }) => knowledge === shared);
@@ -73,5 +73,5 @@ export class Predictor {
 
 const knownOf = (place: Place): Known => ({ place, then: place.knowledge.jobClass.now() });
 
-/** Whether the class has enough runs for a request. */
+/** Whether the class has enough runs to advise a request. */
 export const isAdvisable = ({ place }: Known): boolean => place.knowledge.jobClass.isAdvisable;

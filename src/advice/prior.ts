@@ -1,7 +1,7 @@
 import type { Prior } from './margins';
 
-// From nine public traces (qiita, mgnify, four of cctools, three of WfInstances; 81,220 jobs), each with the same weight:
-// made by `npm run bench -- advice --trace FILE --keep DIRECTORY`.
+// From nine public traces (qiita, mgnify, four of cctools, three of WfInstances; 81,220 jobs), equally weighted; made
+// by `npm run bench -- advice --trace FILE --keep DIRECTORY`.
 
 export const MEMORY_PRIOR: Prior = [
   [
@@ -60,7 +60,7 @@ export const MEMORY_PRIOR: Prior = [
   ],
 ];
 
-/** Of elapsed times. */
+/** For elapsed times. */
 export const TIME_PRIOR: Prior = [
   [
     [-0.011, 0, 0.176, 0.412, 0.693, 1.099, 1.586, 3.31, 4.197],

@@ -3,30 +3,30 @@ import type { Need } from './job-class';
 import type { Known, Predictor } from './predictor';
 import { PLAIN_RULES, type PlainRule } from './plain-rules';
 
-/** A run of the past; times in seconds. */
+/** A past run; times in seconds. */
 export interface PastRun extends Need {
   readonly submit: number;
   readonly end: number;
   /** From narrow to wide. */
   readonly classes: readonly string[];
   readonly seconds: number;
-  /** What its user requested, above 0; null: nothing, or unknown. */
+  /** The user's request, above 0; null: none, or unknown. */
   readonly requested: number | null;
 }
 
-/** What a way of requesting would have done. */
+/** How the jobs would have fared under one way of choosing requests. */
 export interface Outcome {
-  /** Without those that are undecided, of which nothing else here is known either. */
+  /** Without the undecided jobs, which count in none of the other figures either. */
   readonly jobs: number;
   /** Jobs that needed more than their request. */
   readonly failed: number;
-  /** Jobs that were stopped at a limit below the request: whether it is enough is not known. */
+  /** Jobs that were stopped at a limit below the request: whether the request is enough is not known. */
   readonly undecided: number;
-  /** Mean of the risks that were stated; null: the way states none. */
+  /** Mean of the risks that were stated; null: none was. */
   readonly stated: number | null;
-  /** Byte seconds that were requested and not used, failed attempts included; of a stopped job no other attempt is known. */
+  /** Byte seconds requested and not used, failed attempts included; of a stopped job only its failed attempts. */
   readonly wasted: number;
-  /** Byte seconds that were needed, as far as that is known. */
+  /** Byte seconds that were needed, by the jobs of which this is known. */
   readonly used: number;
 }
 
@@ -37,17 +37,17 @@ export interface ReplayAnswer {
     readonly risk: number;
     /** Requests at the wanted risk, or a smaller one. */
     readonly within: Outcome;
-    /** Those at a larger one only: few runs, or runs that differ much. */
+    /** Requests at a larger risk, as the class has few runs or its runs differ much. */
     readonly larger: Outcome;
   }[];
   /** Jobs whose class had enough runs for any advice. */
   readonly advisable: number;
-  /** What the users requested for those jobs; null: not known of any. */
+  /** What the users' own requests for those jobs did; null: no request is known. */
   readonly users: Outcome | null;
   readonly plain: readonly { readonly name: string; readonly outcome: Outcome }[];
 }
 
-/** Adds up what requests would have done: a job that fails costs its whole run, and asks for twice as much. */
+/** Adds up what requests would have done: a failed job costs its whole run, and is run again with twice the request. */
 export class Tally {
   private jobs = 0;
   private failed = 0;
@@ -78,7 +78,7 @@ export class Tally {
   }
 }
 
-/** Whether a run is known to need more than this. */
+/** Whether a run is known to need more than this request. */
 const isTooLittle = (request: number, { needed, stoppedAt }: PastRun): boolean =>
   needed > request || (stoppedAt !== null && stoppedAt >= request);
 
@@ -86,8 +86,8 @@ export const bySubmission = <Run extends PastRun>(runs: readonly Run[]): readonl
   runs.toSorted((a, b) => a.submit - b.submit);
 
 /**
- * Plays the advice over past runs, which come in the order in which they were submitted, knowing at each only what had
- * ended by then; `predictor` has learned from all of them in the end. `rules`: others to compare with.
+ * Replays the advice over past runs, given in order of submission; each request rests only on runs that had ended by
+ * then. In the end `predictor` has learned from all of them. `rules`: other rules to compare with.
  */
 export function replay(
   runs: Iterable<PastRun>,

@@ -1,11 +1,11 @@
 const NONE: number[] = [];
 
-/** The last numbers that were added, in that order and by size. */
+/** The last numbers added, both by age and by size. */
 export class SortedWindow {
   private byAge: number[] = NONE;
   private bySize: number[] = NONE;
 
-  /** `most`: how many are kept. */
+  /** `most`: how many numbers are kept. */
   constructor(private readonly most: number) {}
 
   copy(): SortedWindow {
@@ -31,7 +31,7 @@ export class SortedWindow {
 
   add(value: number): void {
     if (this.size === 0) {
-      // No more room than for one, which is all that most of many have.
+      // Arrays with room for one number only: most of the many windows never hold more.
       this.byAge = [value];
       this.bySize = [value];
       return;

@@ -9,15 +9,15 @@ import type { PastRun } from './replay';
 const COLUMNS = ['trace', 'submit', 'end', 'class', 'peak_bytes', 'runtime_seconds', 'request_bytes'] as const;
 
 /**
- * The runs of a CSV file (or .gz) with the columns trace, submit, end (s), class, peak_bytes, runtime_seconds and
- * request_bytes (none: empty or 0), by trace. An error names the line.
+ * The runs of a CSV file (or .gz), by trace. Columns: trace, submit, end (s), class, peak_bytes, runtime_seconds and
+ * request_bytes (empty or 0: no request). An error names the line.
  */
 export async function readTraceFile(path: string): Promise<Result<ReadonlyMap<string, ManyRuns>>> {
   try {
     const file = createReadStream(path);
     if (!path.endsWith('.gz')) return await readTraces(path, file);
     const unzipped = createGunzip();
-    // Its error ends the reading; pipe() alone would leave the reader waiting.
+    // Passes a read error on to the reader: pipe() alone would leave it waiting.
     file.on('error', (error) => unzipped.destroy(error));
     return await readTraces(path, file.pipe(unzipped));
   } catch (error) {
@@ -48,11 +48,11 @@ async function readTraces(path: string, input: Readable): Promise<Result<Readonl
   return indexes === null ? failure(`${path}: the file is empty`) : success(traces);
 }
 
-/** NaN: an empty cell, or none. */
+/** NaN: an empty or missing cell. */
 const numberIn = (cell = ''): number => (cell.trim() === '' ? NaN : Number(cell));
 
 function runOf([submit, end, name = '', peak, seconds, request = '']: readonly string[]): PastRun | null {
-  // An empty cell is 0 here, and a request of 0 is none.
+  // Number('') is 0, and a request of 0 means none.
   const asked = Number(request);
   const run: PastRun = {
     submit: numberIn(submit),
@@ -67,7 +67,7 @@ function runOf([submit, end, name = '', peak, seconds, request = '']: readonly s
   return areNumbers && run.needed > 0 && asked >= 0 ? run : null;
 }
 
-/** readline swallows the errors of its input. */
+/** Not readline, which swallows the errors of its input. */
 async function* linesOf(input: Readable): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {

@@ -10,7 +10,7 @@ import { usageError } from './command';
 const AGO = new Map<string, (now: Date, count: number) => Date>([
   ['m', subMinutes],
   ['h', subHours],
-  // Days and weeks are the calendar's: the same time of day, also over a change of daylight saving time.
+  // Days and weeks are calendar days and weeks: the same time of day, also across a change of daylight saving time.
   ['d', subDays],
   ['w', subWeeks],
 ]);
@@ -44,13 +44,13 @@ export function parseTimeArgument(option: string, text: string, now: Date): Date
   return time;
 }
 
-/** From `since` up to, and without, `until`. */
+/** From `since` up to, but not including, `until`. */
 export interface Interval {
   readonly since: Date;
   readonly until: Date;
 }
 
-/** The interval of --since and --until (now where left out). Throws a usage error where it is empty. */
+/** The interval of --since and --until (default: now). Throws a usage error if the interval is empty. */
 export function parseInterval(since: string, until: string | undefined, now: Date): Interval {
   const interval = {
     since: parseTimeArgument('--since', since, now),
@@ -61,7 +61,7 @@ export function parseInterval(since: string, until: string | undefined, now: Dat
   return interval;
 }
 
-/** "; --since 30d looks further back", where that is so. */
+/** "; --since 30d looks further back" if `since` is later than that; otherwise empty. */
 export function furtherBack(since: Date, now: Date, further = '30d'): string {
   return since > parseTimeArgument('--since', further, now) ? `; --since ${further} looks further back` : '';
 }

@@ -17,21 +17,21 @@ export interface GlobalOptions {
 /** What a command is registered with. */
 export interface CommandContext {
   readonly terminal: Terminal;
-  /** Of the program. */
+  /** The program's version. */
   readonly version: string;
-  /** In place of the real ones. */
+  /** Stand-ins for the real parts, for tests. */
   readonly live?: LiveParts;
-  /** Runs a command's action; what it resolves to becomes the exit status of the program. */
+  /** Waits for a command's action, whose result becomes the exit status of the program. */
   readonly finish: (status: Promise<number>) => Promise<void>;
 }
 
-/** What the live commands need of the world beside the terminal. */
+/** What the live commands need from outside, besides the terminal. */
 export interface LiveParts {
   readonly sources?: LiveSources;
   readonly tty?: WatchTty;
 }
 
-/** A command's action that is a function of its arguments (`Words`), its options with the program's, and the terminal. */
+/** Makes an action for commander from a function of the arguments (`Words`), all options, and the terminal. */
 export function acts<Options extends GlobalOptions, Words extends readonly unknown[] = []>(
   { finish, terminal }: CommandContext,
   act: (...given: [...Words, Options, Terminal]) => Promise<number>,
@@ -43,10 +43,10 @@ export function acts<Options extends GlobalOptions, Words extends readonly unkno
   };
 }
 
-/** What a command ends with. */
+/** The exit statuses of commands. */
 export const EXIT = { found: 0, nothing: 1, usage: 2, unavailable: 3, notYet: 4 } as const;
 
-/** An end of a command that the user can fix: the message says what, why and how, in one or two lines. */
+/** A failure that the user can fix: the message names what failed, why, and the fix, in one or two lines. */
 export class CommandError extends UserError {
   constructor(message: string, status: number, options: ErrorOptions = {}) {
     super(message, { status, cause: options.cause });

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { Dimension } from '../accounting/summary';
 
-/** Adds the options of an interval of the accounting DB. */
+/** Adds --since and --until, the interval in which jobs ended. */
 export function addIntervalOptions(command: Command, since = '7d'): Command {
   return command
     .option('--since <time>', 'start of the period: 7d, 12h, today, yesterday, 2026-11-01, "2026-11-01 08:00"', since)
     .option('--until <time>', 'end of the period, not included (default: now)');
 }
 
-/** What jobs are summed up by. */
+/** A field that jobs are summed up by. */
 export interface Summed {
   readonly by: Dimension;
   readonly one: string;

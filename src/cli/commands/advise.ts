@@ -63,7 +63,7 @@ interface Kind {
   readonly fields: ClassFields;
   /** The records of the job that is asked about. */
   readonly own: readonly JobRecord[];
-  /** Its own `-l` options, as a category has them. */
+  /** Its own `-l` options, in the form of Grid Engine's accounting category. */
   readonly requests: string;
 }
 
@@ -78,7 +78,7 @@ function readScript(path: string): Buffer {
   }
 }
 
-/** Where a job without -cwd and -wd runs; null: no name service knows the caller. */
+/** The directory of a job without -cwd and -wd; null: no name service knows the caller. */
 function homeDirectory(): string | null {
   try {
     return userInfo().homedir;
@@ -104,7 +104,7 @@ function named({ name }: AdviseOptions): Kind {
   return { fields: { owner: callerName(), jobName: name, ...unknown }, own: [], requests: '' };
 }
 
-/** null: no such job is known, or not by name. */
+/** null: no such job is known, or its owner or name is not. */
 async function ofJob(word: string | undefined, terminal: Terminal, sources: JobSources): Promise<Kind | null> {
   const [asked] = parseJobArguments(word === undefined ? [] : [word]);
   if (asked === undefined) return null;
@@ -127,7 +127,7 @@ function slotsOption(text: string): number {
   return Number(text);
 }
 
-/** What the options say in place of what the job or submission says. */
+/** The job's or submission's fields, overridden by the options. */
 function chosen(fields: ClassFields, options: AdviseOptions): ClassFields {
   const { name, owner, slots, pe, project, queue, cluster } = options;
   return {
@@ -144,8 +144,8 @@ function chosen(fields: ClassFields, options: AdviseOptions): ClassFields {
 }
 
 /**
- * The kind of the newest run that has what the options say of size and place: slots come with a PE, and a place with a
- * size. As it was where none has, or nothing is said. Rejects with StoreError.
+ * Fills in what the options leave open from the newest run that matches them: slots and PE, and if a project or queue
+ * is given, both of these. Unchanged if no run matches or no such option is given. Rejects with StoreError.
  */
 async function likeNewest(fields: ClassFields, history: ClassHistory): Promise<ClassFields> {
   const said = (['slots', 'pe', 'project', 'queue'] as const).filter((name) => fields[name] !== null);
@@ -183,7 +183,7 @@ function nothingKnown({ owner, jobName }: ClassFields): string {
   return `no run of "${jobName}" of ${owner} in the last year shows what it needs; --name NAME [--owner USER] asks about others, "qmemacct owner ${owner} --since 365d" lists them`;
 }
 
-/** Shows what to request; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+/** `advise`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
 async function showAdvice(words: readonly string[], options: AdviseOptions, terminal: Terminal): Promise<number> {
   const format = outputFormat(options);
   const risk = parseRisk('--risk', options.risk);

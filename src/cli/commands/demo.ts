@@ -32,7 +32,7 @@ export function register(command: Command, context: CommandContext): void {
   command.option('--keep', 'keep the private directory and show its path').action(acts<DemoOptions>(context, runDemo));
 }
 
-/** The hooks as an installation has them: with absolute paths in hook.conf beside them. */
+/** Copies the hooks as an installation has them, with absolute paths in the hook.conf beside them. */
 function installHooks(state: PrivateState): string {
   const hooks = join(state.directory, 'hooks');
   cpSync(join(packageRoot(), 'hooks'), hooks, { recursive: true });
@@ -40,7 +40,7 @@ function installHooks(state: PrivateState): string {
   const conf = hookConfText({
     ...{ state: directory, run: settings.run_dir, settings: settingsPath, cluster: settings.cluster },
     ...{ node: process.execPath, program: packageRoot(), cgroup: 'off', scope: 'job' },
-    // The prolog waits until the kernel's events are heard, so that the peaks are proved.
+    // The prolog waits until the sampler receives the kernel's events, so that the peaks are proved.
     armWait: '1',
   });
   writeFileSync(join(hooks, 'hook.conf'), conf);
@@ -77,7 +77,7 @@ function submit(
 
 const ARRIVE_WITHIN_MS = 60_000;
 
-/** Takes in what the hooks of an ordinary user handed over, and waits for the records of all jobs as they ended. */
+/** Takes in what the hooks, run by an ordinary user, handed over, and waits for the final records of all jobs. */
 async function settle(state: PrivateState, count: number): Promise<void> {
   const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
   const deadline = monotonicMs() + ARRIVE_WITHIN_MS;
@@ -97,7 +97,7 @@ async function settle(state: PrivateState, count: number): Promise<void> {
       if (ended >= count) return;
       reason = `${ended} of ${count} came`;
     } catch (error) {
-      // Mostly: it is not there yet.
+      // Usually because the DB does not exist yet.
       reason = reasonOf(error);
     }
     if (monotonicMs() > deadline)
@@ -109,10 +109,10 @@ async function settle(state: PrivateState, count: number): Promise<void> {
   }
 }
 
-/** Three jobs of different character, then their reports. */
+/** `demo`: runs three different jobs, then shows their reports; resolves to the exit status. */
 async function runDemo(options: DemoOptions, given: Terminal): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-demo-'));
-  // The caller's own accounting DB for once: its sums count what no root has measured.
+  // Named as the caller's own accounting DB, since only the sums of such a DB count self-reported figures.
   const terminal = { ...given, env: { ...given.env, XDG_STATE_HOME: directory } };
   try {
     const accounting = ownStorePath(terminal.env);

@@ -50,12 +50,12 @@ export function register(command: Command, context: CommandContext): void {
     .action(acts<DoctorOptions>(context, doctor));
 }
 
-/** A host that asks for a password, or is away, is not waited for. */
+/** Does not wait for a host that asks for a password or does not answer. */
 const SSH = 'ssh -oBatchMode=yes -oConnectTimeout=10 {host}';
 
 const { ok, note, problem } = findingsIn('self-test');
 
-/** Plays the job, and renews the stamp that `install` asks for. */
+/** Runs the self-test's job, and renews the stamp that `install` asks for. */
 async function test(state: NodeState, now: Date, env?: string): Promise<SelfTest> {
   const { conf, settings, prefix, stamp } = state;
   if (!state.isRoot) return failedTest('needs root');
@@ -80,7 +80,7 @@ function findingsOf(result: SelfTest): Finding[] {
   return [ok('job', describeTest(result)), ...result.problems.map((reason) => note('job', reason))];
 }
 
-/** What the jobs of a host need, and what can be measured of them. */
+/** Checks what the jobs of a host need, and what can be measured about them. */
 async function checkNode(state: NodeState, now: Date): Promise<Finding[]> {
   return [
     ...checkKernel(),
@@ -92,7 +92,7 @@ async function checkNode(state: NodeState, now: Date): Promise<Finding[]> {
   ];
 }
 
-/** Every execution host's own `doctor`; resolves to 0 where all answer and none has a problem, else 1. */
+/** Runs `doctor` on every execution host; resolves to 0 if all answer without a problem, else 1. */
 async function doctorOfAll(options: DoctorOptions, terminal: Terminal): Promise<number> {
   const { prefix = DEFAULT_PREFIX, config: settingsPath, nodeCheck = SSH } = options;
   const template = templateWords(nodeCheck);
@@ -112,7 +112,7 @@ async function doctorOfAll(options: DoctorOptions, terminal: Terminal): Promise<
   return show(findings, { hosts: faultsByHost(answers) }, options, terminal);
 }
 
-/** The findings, or with `more` as JSON; the exit status. */
+/** Prints the findings, as JSON together with `more`; returns the exit status. */
 function show(findings: readonly Finding[], more: object, options: DoctorOptions, terminal: Terminal): number {
   const well = findings.every(({ severity }) => severity !== 'problem');
   if (textOrJson(options, 'doctor') === 'json')
@@ -121,7 +121,7 @@ function show(findings: readonly Finding[], more: object, options: DoctorOptions
   return well ? EXIT.found : EXIT.nothing;
 }
 
-/** `doctor`; resolves to 0 without problems, else 1. Rejects with CommandError or SettingsError. */
+/** `doctor`; resolves to 0 if there is no problem, else 1. Rejects with CommandError or SettingsError. */
 export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<number> {
   textOrJson(options, 'doctor');
   if (options.all) return doctorOfAll(options, terminal);

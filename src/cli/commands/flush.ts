@@ -37,7 +37,7 @@ function ownerOf(directory: string): number | null {
   return statSync(directory, { throwIfNoEntry: false })?.uid ?? null;
 }
 
-/** The states on this host that the caller may open: the node's as root, his own of `qmemacct run`. */
+/** The state directories on this host that belong to the caller: the node's (root), or one's own of `qmemacct run`. */
 function statesOf(config: string, terminal: Terminal): readonly Settings[] {
   const site = loadSettings(config);
   const uid = process.getuid?.() ?? -1;
@@ -61,7 +61,7 @@ function open(settings: Settings): NodeStore {
   }
 }
 
-/** Tidies until nothing is left, or the patience ends: a sampler may be delivering at this moment. */
+/** Tidies until nothing is left or the patience ends; repeats, because a sampler may be delivering at this moment. */
 async function tidy(store: NodeStore, settings: Settings, patience: number): Promise<TidyOutcome> {
   const deadline = monotonicMs() + patience * 1000;
   let sum = { recovered: 0, ingested: 0, delivered: 0 };
@@ -74,7 +74,7 @@ async function tidy(store: NodeStore, settings: Settings, patience: number): Pro
       delivered: sum.delivered + outcome.delivered,
     };
     if (outcome.left === 0 || outcome.problem !== null) return { ...outcome, ...sum };
-    // Another process delivers: it is to try again, and to say why it could not.
+    // Another process is delivering: ask it to try again, and why its last try failed.
     const problem = wakeDelivery(settings.state_dir);
     if (monotonicMs() > deadline) return { ...outcome, ...sum, problem: heldBy(problem) };
     await sleep(AGAIN_AFTER_MS);
@@ -96,7 +96,7 @@ function describe({ recovered, ingested, delivered, left }: TidyOutcome): string
   return done.join(', ');
 }
 
-/** What the host says of itself reaches the accounting DB also where nothing waits. Resolves to the problem, or null. */
+/** Delivers the host's own status, also where no record waits. Resolves to the problem, or null. */
 async function sayStatus(store: NodeStore, settings: Settings): Promise<string | null> {
   const status = ownStatus(store, settings);
   return status === null ? null : deliverRecords([], () => settings, status);
@@ -119,7 +119,7 @@ export async function flush(options: FlushOptions, terminal: Terminal): Promise<
     );
   }
   process.umask(0o077);
-  // What is refused or damaged is printed here, not only in the system log.
+  // Print messages about refused or damaged records here, not only in the system log.
   process.env.QMEMACCT_LOG = 'stderr';
   const outcomes: (TidyOutcome & { readonly state_dir: string })[] = [];
   for (const settings of states) {

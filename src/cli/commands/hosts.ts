@@ -32,13 +32,13 @@ export function register(command: Command, context: CommandContext): void {
     );
 }
 
-/** Shows the hosts; resolves to the exit status. Rejects with CommandError or SettingsError. */
+/** `hosts`; resolves to the exit status. Rejects with CommandError or SettingsError. */
 async function showHosts(options: HostsCommandOptions, terminal: Terminal, parts: LiveParts = {}): Promise<number> {
   const format = outputFormat(options);
   const xml = wantsXml(options);
   const asked = readOptions(HOSTS_OPTIONS, { ...options });
   const filter = filterOf(asked);
-  // Who asks for jobs wants to see them.
+  // Whoever filters by jobs wants to see them.
   const details = (options.jobs ?? false) || asksForJobs(filter);
   const settings = loadSettings(options.config);
   const sources = parts.sources ?? realLiveSources;

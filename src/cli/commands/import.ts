@@ -49,7 +49,7 @@ export function register(command: Command, context: CommandContext): void {
     .action(acts<ImportOptions, [readonly string[]]>(context, importAccounting));
 }
 
-/** Lines set aside that are listed as text; the rest is counted. */
+/** At most this many unreadable lines are listed as text. */
 const MOST_LISTED = 1000;
 const SHOWN_OF_A_LINE = 200;
 
@@ -115,7 +115,7 @@ interface Imported {
   readonly signal: AbortSignal;
 }
 
-/** Sums the days up that have changed, so that the reports that follow answer at once, and says what is in them. */
+/** Rolls up the days that changed, so that later reports answer at once, and prints the main findings. */
 async function showFindings(
   { store, cluster, sums, signal }: Imported,
   options: ImportOptions,
@@ -133,7 +133,7 @@ async function showFindings(
 
 const BAR = 20;
 
-/** Lines so far; bytes on disk that were read, of how many; lines per second and time left. */
+/** The progress line. `lines`: so far; `done`, `of`: bytes on disk, read and in all; `seconds`: since the start. */
 export function progressText(lines: number, done: number, of: number, seconds: number): string {
   const share = of > 0 ? Math.min(1, done / of) : 1;
   const full = Math.round(share * BAR);
@@ -142,7 +142,7 @@ export function progressText(lines: number, done: number, of: number, seconds: n
   return `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}] ${formatPercent(share)}, ${formatCount(lines)} lines${rate}${left}`;
 }
 
-/** To look into files needs no accounting DB: none is made for it. */
+/** Whether the SQLite accounting DB does not exist: --dry-run does not create it. */
 function isMissing(accounting: string): boolean {
   return accounting.startsWith('/') && !existsSync(accounting);
 }
@@ -196,7 +196,7 @@ export async function importAccounting(
         },
       }).finally(progress.clear);
       sums = addSums(sums, outcome);
-      // A file that is away for a moment in a rotation is no problem for who follows it.
+      // With --follow, a file that is missing for a moment while it is rotated is no problem.
       if (round === 0 || !options.follow) problems = [...outcome.problems.values()];
       if (round === 0) {
         report(outcome, problems, options, terminal);

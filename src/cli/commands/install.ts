@@ -113,7 +113,7 @@ async function showListener(asking: Parameters<typeof listenerFinding>[1], termi
   else writeLines(terminal, [line]);
 }
 
-/** The installation without words for people; JSON says what was changed. */
+/** Installs without text for people: JSON says what was changed. */
 async function installForPrograms(
   installation: NodeInstallation,
   steps: readonly string[],

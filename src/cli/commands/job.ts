@@ -103,7 +103,7 @@ interface Named extends Pick<JobArgument, 'job_id' | 'cluster'> {
 
 const label = ({ job_id, task_id = null, cluster = '' }: Named): string => jobTaskName({ cluster, job_id, task_id });
 
-/** What is said of runs: by past ones, and by rules. */
+/** What runs are judged by: past runs and rules. */
 interface Knowledge {
   readonly history: ClassHistory;
   readonly rules: RuleSet;
@@ -121,7 +121,7 @@ async function findAll(
     const report = await findJob({ ...job, ...query }, sources, few);
     const runs = await history.advise(report.runs);
     const { of: kindOf } = await kindsNear(recordsOf(runs), (near) => findDistinct(near, sources.readers));
-    // Those of few fields are judged when they are read again, or counted.
+    // Runs of which only few fields were read are judged later, when they are read whole or counted.
     if (report.few_fields === true) reports.push({ ...report, runs, judges: { rules, kindOf } });
     else reports.push({ ...report, runs: withClasses(runs, rules, kindOf) });
   }
@@ -134,7 +134,7 @@ async function readAt(text: string | undefined, now: Date): Promise<Date | null>
   return parseTimeArgument('--at', text, now);
 }
 
-/** Jobs by number: names and "last" become the caller's newest. */
+/** Job numbers for the words: a name or "last" becomes the caller's newest such job. */
 async function numbersOf(
   words: ReturnType<typeof parseJobArguments>,
   terminal: Terminal,
@@ -154,7 +154,7 @@ async function numbersOf(
   return jobs;
 }
 
-/** Each once, as where `sim.o4711 sim.e4711` name one: a task is in its job. */
+/** Each job once: `sim.o4711 sim.e4711` name the same one, and a task is left out where its whole job is named. */
 function distinct(jobs: readonly JobArgument[]): readonly JobArgument[] {
   const named = new Map(jobs.map((job) => [label(job), job]));
   return [...named.values()].filter((job) => job.task_id === undefined || !named.has(label({ ...job, task_id: null })));
@@ -173,13 +173,13 @@ function explainMissing(
   return `job ${label(job)}: nothing known ${where}; a job appears with its first heartbeat or when it ends ("qmemacct doctor" checks the hooks)${grid}`;
 }
 
-/** Records of jobs, and what Grid Engine says of those that have not ended. */
+/** Records of jobs, and what Grid Engine says about jobs that have not ended. */
 interface Found {
   readonly reports: readonly JobReport[];
   readonly unfinished: AskedJobs;
 }
 
-/** What --worst, --failed and --limit choose; null: none was given. Throws a usage error on what is no number. */
+/** The tasks that --worst, --failed and --limit choose; null: none was given. Throws a usage error for a bad number. */
 function taskChoiceOf({ worst, failed, limit }: JobOptions): TaskChoice | null {
   if (worst === undefined && failed === undefined && limit === undefined) return null;
   return {
@@ -194,7 +194,7 @@ const TASK_OPTIONS = ['tasks', 'worst', 'failed', 'limit'] as const;
 const taskOptionsOf = (options: JobOptions): (typeof TASK_OPTIONS)[number][] =>
   TASK_OPTIONS.filter((name) => options[name] !== undefined);
 
-/** Says that options about tasks choose nothing of a job that has none. */
+/** Warns of options that choose tasks where the job has no tasks. */
 function sayNoTasks(reports: readonly JobReport[], options: JobOptions, terminal: Terminal): void {
   for (const { runs } of reports) {
     const [first] = recordsOf(runs);
@@ -205,14 +205,14 @@ function sayNoTasks(reports: readonly JobReport[], options: JobOptions, terminal
   }
 }
 
-/** The runs of the chosen tasks, in their order. */
+/** The runs of the tasks that `choice` selects, in its order. */
 function runsOfTasks(runs: readonly JobRun[], choice: TaskChoice): readonly JobRun[] {
   const byTask = groupBy(runs, ({ record }) => record.task_id);
   const latest = [...byTask].sort(([a], [b]) => (a ?? 0) - (b ?? 0)).map(([, ofTask]) => recordsOf(latestRuns(ofTask)));
   return chooseTasks(latest, choice).flatMap(([first]) => byTask.get(first?.task_id ?? null) ?? []);
 }
 
-/** One job as a screen, several as a line each unless --full or --brief asks for more. */
+/** Shows one job as a screen, several as one line each unless an option such as --full or --brief asks for more. */
 function renderText(
   { reports, unfinished: { jobs: unfinished } }: Found,
   options: JobOptions,
@@ -258,17 +258,17 @@ interface ArraySources extends JobSources, ArrayContext {
   readonly problems: readonly string[];
 }
 
-/** Whether it is known of any task what memory it needed. */
+/** Whether the memory need of any task is known. */
 const knowsWorst = ({ runs }: JobReport): boolean => runsOfTasks(runs, { worst: 1 }).length > 0;
 
-/** The exit status, and where --worst can choose no task why. */
+/** The exit status; warns if --worst can choose no task. */
 function statusOfWorst({ worst }: JobOptions, isKnown: () => boolean, terminal: Terminal): number {
   if (worst === undefined || isKnown()) return EXIT.found;
   warn(terminal, '--worst: no memory is known of any task');
   return EXIT.nothing;
 }
 
-/** Shows the one array that is asked for, where that takes few facts of each task: the exit status; null: it takes more. */
+/** Shows a single array job if few facts per task suffice; resolves to the exit status; null: the options need more. */
 async function showArray(
   [job, ...others]: readonly JobArgument[],
   options: JobOptions,
@@ -335,14 +335,14 @@ async function askFor(
   return askUnfinished(jobs, settings, live, terminal.now());
 }
 
-/** What is read of the runs of a job that has many: what its screen shows, or what is needed to read them again. */
+/** The fields to read for a job with many runs: those its screen shows, or those needed to read the runs again. */
 function fewOf(options: JobOptions, { rules }: RuleSet): FewFields {
   const paged = outputFormat(options) !== 'text' && options.retry !== true;
   if (paged) return { fields: taskChoiceOf(options) === null ? RUN_FIELDS : ARRAY_FIELDS, paged };
   return { fields: [...ARRAY_FIELDS, ...rules.flatMap((rule) => rule.fields)], paged };
 }
 
-/** Writes the wanted runs for programs, those that are many page by page. Rejects with StoreError. */
+/** Writes the wanted runs as JSON or CSV; where there are many, page by page. Rejects with StoreError. */
 async function writeRuns(
   { reports, unfinished }: Found,
   arrays: readonly ArrayProgress[],

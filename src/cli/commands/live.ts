@@ -49,7 +49,7 @@ function writeReport(report: JobsReport, format: OutputFormat, options: LiveComm
   else writeLines(terminal, renderJobs(report, screenOf(terminal, options, { widest: WIDEST_TABLE })));
 }
 
-/** As text for a mail: no head, no colours. */
+/** The text is made for a mail: no heading, no colours. */
 function writeRisks(report: RisksReport, format: OutputFormat, terminal: Terminal): void {
   const { view, risks } = report;
   const screen = screenOf(terminal, { color: false });

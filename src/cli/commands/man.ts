@@ -5,7 +5,7 @@ import { type CommandContext, EXIT } from '../command';
 /** `qmemacct man`: the manual page of the program that runs. */
 export function register(command: Command, { finish, terminal, version }: CommandContext): void {
   command.action((_options: unknown, given: Command) => {
-    // What builds packages gives the time, so that they are the same each time (reproducible-builds.org).
+    // Package builds set this time, so that each build gives the same page (reproducible-builds.org).
     const { SOURCE_DATE_EPOCH: time } = terminal.env;
     const date = time === undefined ? terminal.now() : new Date(Number(time) * 1000);
     terminal.write(manPage(given.parent ?? given, version, date));

@@ -44,7 +44,7 @@ function describe(taken: TakenOver, path: string, url: string): readonly string[
   ];
 }
 
-/** Up to a screenful of them. */
+/** Warns of each line, up to MOST_LINES. */
 function warnOf(terminal: Terminal, lines: readonly string[]): void {
   for (const line of lines.slice(0, MOST_LINES)) warn(terminal, escapeForTerminal(line));
   if (lines.length > MOST_LINES) warn(terminal, `and ${formatCount(lines.length - MOST_LINES)} more (all: --json)`);

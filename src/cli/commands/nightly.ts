@@ -49,7 +49,7 @@ export function register(command: Command, context: CommandContext): void {
     .action(acts<NightlyCommandOptions>(context, nightly));
 }
 
-/** Of a night's troubles in the log; --json has them all. */
+/** At most this many of a night's problems are logged; --json has them all. */
 const MOST_LINES = 100;
 
 function clusterName(settings: Settings, env: Terminal['env']): string {
@@ -75,7 +75,7 @@ function describeNightly({ done, open, skipped, mails, troubles, interrupted }: 
   return `${interrupted ? 'interrupted; ' : ''}${parts.join('; ')}`;
 }
 
-/** Whether a run makes the accounting DB: it is not there, and its directory takes it. */
+/** Whether a run would create the accounting DB: there is none, and its directory is writable. */
 function isToBeMade(accounting: string): boolean {
   if (!accounting.startsWith('/') || existsSync(accounting)) return false;
   return may(dirname(accounting), constants.W_OK | constants.X_OK);
@@ -139,12 +139,12 @@ export async function nightly(
   const now = terminal.now();
   const host = hostname();
   process.umask(0o022);
-  // Before the rights go: only root may read root's password file.
+  // Before root's rights are dropped: only root can read root's password file.
   const prepared = attempt(() => createMailer(settings, host));
   if (!options.dryRun) makeNightPlaces(settings);
   becomeDeliverer(settings);
   const progress = progressLine(terminal);
-  // Where there is no terminal, the unit or cron takes standard error to the log.
+  // Without a terminal, systemd or cron sends standard error to the log.
   const limited = new LimitedLog((line) => warn(terminal, line), { most: MOST_LINES });
   const { signal, release } = interruption();
   const mailer = (): Mailer => {

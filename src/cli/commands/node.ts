@@ -45,7 +45,7 @@ const UNKNOWN: JobUse['record'] = {
   status: 'lost',
 };
 
-/** Loads with what is known of the jobs. */
+/** The loads, with what is known about the jobs. */
 function withRecords({ jobs, processes }: Loads): {
   readonly jobs: readonly JobUse[];
   readonly processes: readonly ProcessUse[];
@@ -71,7 +71,7 @@ function withRecords({ jobs, processes }: Loads): {
   };
 }
 
-/** For programs: the record's fields beside the figures. */
+/** For JSON: the record's fields and the figures in one object. */
 const flat = ({ record, ...use }: JobUse | ProcessUse): Readonly<Record<string, unknown>> => ({ ...record, ...use });
 
 const PROCESSES_IN_JSON = 50;

@@ -35,15 +35,15 @@ export function register(command: Command, context: CommandContext): void {
     .action(acts<NodesOptions>(context, showNodes));
 }
 
-/** What the command asks, so that a test can put something else there. */
+/** Where the command reads from; tests replace it. */
 export interface NodesSources extends Pick<Sources, 'open' | 'askServer'> {
-  /** Grid Engine's execution hosts; a reason where it can't be asked. */
+  /** Grid Engine's execution hosts; a string: why it can't be asked. */
   readonly hosts: typeof executionHosts;
 }
 
 const CHECK_STATUS: Readonly<Record<NodeState, number>> = { ok: 0, warning: 1, critical: 2 };
 const CHECK_UNKNOWN = 3;
-/** A monitoring system ends what takes long, and hosts with a heartbeat are known without Grid Engine. */
+/** Monitoring systems kill slow checks, and hosts with a heartbeat are known without Grid Engine. */
 const MOST_WAIT_SECONDS = 5;
 
 function secondsOf(option: string, text: string, now: Date): number {
@@ -107,7 +107,7 @@ export async function showNodes(
   return EXIT.found;
 }
 
-/** The line that the monitoring reads, which does so on standard output alone, and its status. */
+/** Prints the line for the monitoring system, which reads only standard output; resolves to the check's status. */
 async function check(find: () => Promise<readonly JudgedNode[]>, terminal: Terminal): Promise<number> {
   try {
     const nodes = await find();

@@ -18,7 +18,7 @@ export function register(command: Command, context: CommandContext): void {
   command.option('--dry-run', 'only show how many records are old enough').action(acts<PruneOptions>(context, prune));
 }
 
-/** The ages that the configuration gives to what the accounting DB holds. */
+/** How many days the settings keep each kind of data in the accounting DB. */
 function retentionOf(settings: Settings): Retention {
   return {
     records: settings.keep_records_days,

@@ -76,10 +76,10 @@ export const registerSubject = (subject: NamedSubject) => ({
 });
 
 const LINES_ON_A_SCREEN = 50;
-/** About a GB of memory, and near the longest text that a program can make of them. */
+/** This many records take about 1 GB of memory, and their text is near the longest string that Node allows. */
 const MOST_AT_ONCE = 200_000;
 
-/** A filter by a host of which there are no records, under the longer or shorter spelling of its name that has some. */
+/** The filter; a host name without records is replaced by the longer or shorter form of it that has some. */
 async function onKnownHost(filter: RecordFilter, readers: readonly AccountingReader[]): Promise<RecordFilter> {
   const { host, since, until, cluster } = filter;
   if (host === undefined || isHostPattern(host)) return filter;
@@ -106,7 +106,7 @@ function tooMany(records: number): CommandError {
   return usageError(`${words}; shorten the period or add a filter, or give --limit with --tasks`);
 }
 
-/** The records of a class. Throws a usage error where there are too many to look through. */
+/** The records of a class. Throws a usage error if there are too many records to look through. */
 async function findOfClass(
   query: RecordsQuery,
   choice: ClassChoice,
@@ -121,14 +121,14 @@ function nothingFound({ nothing }: RecordSubject, { since, until }: Interval, no
   return `${nothing} ended from ${formatInterval(since, until, 'to')}${furtherBack(since, now)}`;
 }
 
-/** A list as the options want it. */
+/** The list that the options ask for. */
 interface Wanted {
   readonly subject: RecordSubject;
   readonly options: RecordListOptions;
   readonly format: OutputFormat;
   readonly interval: Interval;
   readonly sort: RecordSort;
-  /** The lines to show. */
+  /** At most this many lines are shown. */
   readonly most: number;
   readonly view: RecordTableView;
   readonly screen: Screen;
@@ -151,14 +151,14 @@ function wantedOf(subject: RecordSubject, options: RecordListOptions, terminal: 
   };
 }
 
-/** What a list is made of. */
+/** What a list is made from. */
 interface Sought extends AccountSources {
   readonly filter: RecordFilter;
-  /** Those of the readers whose jobs count. */
+  /** The readers whose jobs count in the totals. */
   readonly counted: readonly AccountingReader[];
 }
 
-/** The lines that are wanted. Throws a usage error where there are too many records to choose them from. */
+/** The wanted lines. Throws a usage error if there are too many records to choose them from. */
 async function findLines(
   { options, format, sort, most, view }: Wanted,
   { filter, readers, rules }: Sought,
@@ -180,7 +180,7 @@ async function findLines(
   return found;
 }
 
-/** The newest jobs added up, where that is all that is wanted and can be had; else null. */
+/** The newest jobs, each added up to one line; null: the options ask for more than that, or the stores can't do it. */
 async function findSums(
   { subject, options, format, sort, most, view }: Wanted,
   { filter, readers }: Sought,
@@ -192,13 +192,13 @@ async function findSums(
   return findJobSums(filter, wanted, readers);
 }
 
-/** Totals of a list without what does not count. */
+/** The totals over the readers whose jobs count. */
 async function countedTotals({ filter, readers, counted }: Sought, totals: Totals): Promise<Totals> {
   if (counted === readers) return totals;
   return (await findRecords({ ...filter, limit: 1, fields: ['cluster'] }, counted)).totals;
 }
 
-/** Writes lines as a list for people, nothing where there are none; resolves to how many. */
+/** Prints the lines as a list for people, nothing if there are none; returns their number. */
 function writeList(
   { subject, interval, view, screen }: Wanted,
   { lines, totals, all, waits, read }: Omit<JobLinesAnswer, 'lines'> & Pick<RecordListReport, 'lines' | 'all'>,
@@ -210,7 +210,7 @@ function writeList(
   return lines.length;
 }
 
-/** Shows the lines that are wanted; resolves to how many. */
+/** Shows the wanted lines; resolves to their number. */
 async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Promise<number> {
   const sums = await findSums(wanted, sought);
   if (sums !== null) {

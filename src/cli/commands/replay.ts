@@ -69,10 +69,10 @@ async function traced(path: string): Promise<Result<Histories, number>> {
   return success(read.value);
 }
 
-/** Whether no other record can be of the same run: those of a parallel job's tasks end at other times, on other pages. */
+/** Whether its run has no other record; a parallel job's slave tasks end at other times, so may be on other pages. */
 const isAlone = ({ record: { pe, pe_task_id } }: StoredRecord): boolean => pe === null && pe_task_id === null;
 
-/** The accounting DB's jobs, read day by day; an exit status where there are none. */
+/** The accounting DB's jobs, read day by day; a failure with the exit status if there are none. */
 async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<Result<Histories, number>> {
   const { since, until } = parseInterval(options.since, options.until, terminal.now());
   const settings = loadSettings(options.config);

@@ -60,7 +60,7 @@ export function register(command: Command, context: CommandContext): void {
 
 const dimensionOf = (text: string): Dimension => SUMMED.find(({ one }) => one === text)?.by ?? 'owner';
 
-/** What --format says; --json and --csv, which every command knows, say the same. */
+/** The format that --format, or the global --json or --csv, asks for. Throws a usage error if they disagree. */
 function formatOf(options: ReportOptions): Format {
   const short = outputFormat(options);
   const format = options.format ?? short;
@@ -70,7 +70,7 @@ function formatOf(options: ReportOptions): Format {
 
 const NO_JOB: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };
 
-/** The stores as one; a failing one fails all: sums that silently lack a store would be taken for the whole. */
+/** The stores as one. If one fails, all fail: sums that silently lack a store would be taken for the whole. */
 function allOf(readers: readonly AccountingReader[]): ReportReader {
   return {
     summary: (query) => findSummary(query, readers),
@@ -160,7 +160,7 @@ export async function showReport(
   });
 }
 
-/** Who gets a report by hand. Throws a usage error where the configuration names nobody. */
+/** The addresses for --mail. Throws a usage error if mail_admins is empty, or no address can be made of the owner. */
 function recipientsOf(settings: Settings, owner: string | null): readonly string[] {
   if (owner === null) {
     if (settings.mail_admins.length === 0)
@@ -172,7 +172,7 @@ function recipientsOf(settings: Settings, owner: string | null): readonly string
   return [address];
 }
 
-/** Sends the report to each of them; resolves to a line for each. Rejects with CommandError at the first that fails. */
+/** Mails the report to each recipient; resolves to a line for each. Rejects with CommandError at the first failure. */
 async function mailReport(
   report: Report,
   recipients: readonly string[],
@@ -191,7 +191,7 @@ async function mailReport(
           subject: `${subject}: ${headline}`,
           text,
           html,
-          // Asked for by hand: each is a mail of its own, unlike those of a night.
+          // A new id each time: a report asked for by hand may go out again, unlike a nightly mail.
           id: messageId(['report', randomUUID(), to], mailer.domain),
           date: new Date(report.created_at),
         });

@@ -26,11 +26,11 @@ export interface RunOptions extends Omit<GlobalOptions, 'csv'> {
   readonly pid?: string;
   readonly report?: string;
   readonly jsonl?: string;
-  /** A file for rows; true: the report as CSV. */
+  /** The file for the samples' rows; true: the report as CSV. */
   readonly csv?: string | boolean;
 }
 
-/** Known to the whole program; here once more, since behind "run" this command reads its own options. */
+/** The global options, declared once more because this command parses every option after "run" itself. */
 const SHARED = [
   new Option('--config <file>'),
   new Option('--json'),
@@ -93,7 +93,7 @@ function isSize(text: string): boolean {
   return size.ok && size.value > 0;
 }
 
-/** `--csv FILE` is where the rows go, `--csv` alone the form of the report. */
+/** The form of the report: `--csv` alone makes it CSV, while `--csv FILE` is where the samples' rows go. */
 function reportFormat({ json, csv }: RunOptions): OutputFormat {
   return outputFormat({ ...(json === undefined ? {} : { json }), csv: csv === true });
 }
@@ -109,7 +109,7 @@ function render(record: JobRecord, rules: RuleSet, options: RunOptions, terminal
     .join('');
 }
 
-/** The site's settings, where there are any; broken ones are a warning, and must not keep anyone from measuring. */
+/** The site's settings; undefined: none, or broken, which is only a warning, as it must not prevent measuring. */
 function siteSettings(path: string, terminal: Terminal): Settings | undefined {
   try {
     return existsSync(path) ? loadSettings(path) : undefined;
@@ -122,18 +122,18 @@ function siteSettings(path: string, terminal: Terminal): Settings | undefined {
 const reportProblem = (path: string, error: unknown): string =>
   `--report ${path}: can't be written (${reasonOf(error)}); give another file`;
 
-/** Before the command runs: afterwards its report would be lost. What the file holds stays until then. */
+/** Throws a usage error before the command runs if its report can't be written. The file is not changed yet. */
 function requireWritable(path: string): void {
   try {
     if (existsSync(path)) closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
     else accessSync(dirname(resolve(path)), constants.W_OK | constants.X_OK);
   } catch (error) {
-    // A FIFO that nobody reads yet.
+    // ENXIO: a FIFO that nobody reads yet.
     if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw usageError(reportProblem(path, error));
   }
 }
 
-/** The command has ended: a report that is lost does not change how. */
+/** Only warns on failure: a lost report must not change the exit status of the command. */
 function writeReport(path: string, text: string, terminal: Terminal): void {
   try {
     writeFileSync(path, text);
@@ -165,7 +165,7 @@ async function runAndReport(words: readonly string[], options: RunOptions, termi
   const text = render(record, await loadRules(settings?.rules_file ?? ''), options, terminal);
   if (options.report === undefined) process.stderr.write(text);
   else writeReport(options.report, text, terminal);
-  // The record is kept, whether it arrives now or later.
+  // A failure is ignored: the record is stored, and is delivered later.
   await untilDelivered(state).catch(() => undefined);
   return exitStatus;
 }

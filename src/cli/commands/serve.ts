@@ -44,7 +44,7 @@ function portOf(text: string | undefined, otherwise: number): number {
   return port;
 }
 
-/** Where to listen: as the options say, else the settings; sockets that systemd hands over take the place of ours. */
+/** Where to listen: by the options, else the settings; sockets from systemd replace ours unless --socket names one. */
 function addressesOf(
   options: ServeOptions,
   settings: Settings,
@@ -62,7 +62,7 @@ function addressesOf(
 
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
 
-/** Warns where everybody on the network sees all jobs. */
+/** Warns if anyone on the network can see all jobs. */
 function warnOfOpenness(addresses: readonly ListenAddress[], settings: Settings, terminal: Terminal): void {
   const open = addresses.find((one) => one.kind === 'tcp' && !LOOPBACK.test(one.address));
   if (open !== undefined && settings.serve_names === 'all' && settings.visibility === 'all')
@@ -74,12 +74,12 @@ function warnOfOpenness(addresses: readonly ListenAddress[], settings: Settings,
 
 function ended(): Promise<void> {
   return new Promise((resolve) => {
-    // Not `once`: who ends Grid Engine's clients with us looks whether anybody else still listens.
+    // Not `once`: process-groups.ts ends this process at a signal that has no other listener.
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve());
   });
 }
 
-/** Answers until SIGTERM, SIGINT or SIGHUP; resolves to the exit status. Rejects with UserError. */
+/** `serve`: answers until SIGTERM, SIGINT or SIGHUP; resolves to the exit status. Rejects with UserError. */
 export async function serve(options: ServeOptions, version: string, terminal: Terminal): Promise<number> {
   const settings = loadSettings(options.config);
   const limited = new LimitedLog((line) => warn(terminal, line));
@@ -87,7 +87,7 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   const addresses = addressesOf(options, settings, systemdSockets(terminal.env, process.pid));
   const end = ended();
   const { accounting: path, accounting_credentials: credentials } = settings;
-  // Submissions wait for advice, and must not wait for a page's long question.
+  // A thread of its own: submissions wait for advice, and must not wait behind a web page's long query.
   const advice = new AccountingThread({ path, credentials, log });
   const accounting = new AccountingThread({ path, credentials, log, helps: advice });
   const updates = new LiveUpdates({ settings, cell: liveCell(settings, terminal.env), accounting, log });
@@ -114,7 +114,7 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     await Promise.all([updates.stop(), accounting.stop(), advice.stop(), inbox.stop()]);
     throw error;
   }
-  // How a job ended is known seconds after its line; `log` hears where that can't be.
+  // Imports Grid Engine's accounting lines seconds after they are written; `log` is told where that is impossible.
   const follow: FollowSettings = { config: options.config, env: { ...terminal.env } };
   const accounts = startThread('cli/import/follow-worker', follow, (reason) =>
     log(`Grid Engine's accounting is no longer followed: ${reason}`),

@@ -21,7 +21,7 @@ export function register(command: Command, context: CommandContext): void {
 
 const LOOPBACK = /^http:\/\/(?:127\.|localhost|\[::1\])/;
 
-/** Where the server listens on its own host alone, how to get there from another. */
+/** If the server listens on its own host only: how to reach it from another host. */
 function tunnel(url: string): readonly string[] {
   if (!LOOPBACK.test(url)) return [];
   const { host, port } = new URL(url);

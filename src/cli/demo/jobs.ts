@@ -1,4 +1,4 @@
-/** A job of the demonstration: what it asks for, and a shell command of known character. */
+/** A job of the demonstration: its requests, and a shell command with known memory use. */
 export interface DemoJob {
   readonly name: string;
   readonly hVmem: string;
@@ -8,10 +8,10 @@ export interface DemoJob {
   readonly command: string;
 }
 
-/** Three characters that a site sees every day: a fitting request, a wasteful one, and one that hits its limit. */
+/** Three kinds of job that a site sees every day: a fitting request, a wasteful one, and a job that hits its limit. */
 export const DEMO_JOBS: readonly DemoJob[] = [
   {
-    // tail holds the whole of a line that never ends: memory in plain sight, with nothing to install.
+    // tail keeps the whole of a line that never ends in memory: a visible peak without any program to install.
     name: 'simulation',
     hVmem: '400M',
     slots: 1,

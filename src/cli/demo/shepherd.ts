@@ -6,8 +6,8 @@ import { replaceFile } from '../../base/replace-file';
 import { writeUsage } from '../run/private-state';
 
 /**
- * Plays Grid Engine's shepherd for one job of the demonstration: prolog, job, `usage`, epilog, with the spool directory as
- * working directory (that is how the hooks know their job).
+ * Acts as Grid Engine's shepherd for one job of the demo: prolog, job, `usage`, epilog. Its working directory is
+ * the job's spool directory, by which the hooks find their job.
  *
  *   node shepherd.js HOOKS-DIRECTORY JOB LIMIT-KIB|unlimited COMMAND
  */

@@ -17,12 +17,12 @@ const answerShape = object({
 /** What a host's own doctor found, or why it did not answer. */
 export interface HostAnswer {
   readonly host: string;
-  /** null: it answered. */
+  /** Why the host did not answer; null: it did. */
   readonly silent: string | null;
   readonly checks: ValueOf<typeof answerShape>['checks'];
 }
 
-/** Asks the doctor of every host, this one's without a way there. */
+/** Runs `doctor` on every host, on this one directly rather than by --node-check. */
 export function askAll(hosts: readonly string[], question: HostQuestion): Promise<readonly HostAnswer[]> {
   return askEach(hosts, AT_ONCE, async (host): Promise<HostAnswer> => {
     if (!isPlainName(host)) return { host, silent: 'not a plain host name', checks: [] };
@@ -42,15 +42,15 @@ function countOf(hosts: readonly string[], all: number): string {
 }
 
 interface Fault {
-  /** Of the first of the hosts. */
+  /** As the first of the hosts has it. */
   readonly finding: Finding;
   readonly hosts: string[];
   sameWords: boolean;
 }
 
 /**
- * What is wrong, each fault once with the hosts that have it, the most common first; those that did not answer before
- * all, how many are well last.
+ * What is wrong, each fault once with the hosts that have it, the most common first. Hosts that did not answer come
+ * before all faults; the number of healthy hosts comes last.
  */
 export function faultsOfAll(answers: readonly HostAnswer[]): readonly Finding[] {
   const { ok, problem } = findingsIn('hosts');
@@ -62,7 +62,7 @@ export function faultsOfAll(answers: readonly HostAnswer[]): readonly Finding[] 
       const fault = faults.get(key);
       if (fault === undefined) faults.set(key, { finding, hosts: [host], sameWords: true });
       else {
-        // A host may have one fault twice: of two devices.
+        // One host may have the same fault twice, as for two devices.
         if (fault.hosts.at(-1) !== host) fault.hosts.push(host);
         fault.sameWords &&= fault.finding.says === finding.says;
       }
@@ -82,6 +82,6 @@ export function faultsOfAll(answers: readonly HostAnswer[]): readonly Finding[] 
   ];
 }
 
-/** For programs: what is wrong, host by host. */
+/** For JSON: what is wrong, host by host. */
 export const faultsByHost = (answers: readonly HostAnswer[]): readonly HostAnswer[] =>
   answers.map(({ host, silent, checks }) => ({ host, silent, checks: checks.filter(isBad) }));

@@ -10,7 +10,7 @@ const PATIENCE_MS = 90_000;
 
 export function isThisHost(host: string): boolean {
   const own = hostname();
-  // Where both are full names, the short ones could be of two domains.
+  // Full names are compared as a whole: equal short names may be in different domains.
   return host.includes('.') && own.includes('.')
     ? host.toLowerCase() === own.toLowerCase()
     : hostLabel(host) === hostLabel(own);
@@ -18,7 +18,7 @@ export function isThisHost(host: string): boolean {
 
 /** How a host is asked. */
 export interface HostQuestion {
-  /** Words of --node-check, which run a command on {host}; none: on this host. */
+  /** Words of --node-check, which run a command on {host}; empty: run it here. */
   readonly template: readonly string[];
   readonly prefix: string;
   readonly settingsPath: string;
@@ -28,7 +28,7 @@ export interface HostQuestion {
   readonly patienceMs?: number;
 }
 
-/** The words of --node-check. Throws a usage error where they name no host. */
+/** The words of --node-check. Throws a usage error if {host} is not among them. */
 export function templateWords(template: string): readonly string[] {
   if (!template.includes('{host}'))
     throw usageError(`--node-check "${template}": write {host} where the host's name goes, as in 'ssh {host}'`);
@@ -37,16 +37,16 @@ export function templateWords(template: string): readonly string[] {
 
 const firstLine = (text: string): string => text.trim().split('\n')[0] ?? '';
 
-/** Why there is no answer: what the way to the host says of it, or how it ended. */
-function silence(error: ExecFileException | null, stdout: string, stderr: string): string {
+/** Why there is no answer: the command's last line on standard error, or how it ended. */
+function whyNoAnswer(error: ExecFileException | null, stdout: string, stderr: string): string {
   const said = stderr.trim().split('\n').pop() ?? '';
   if (said !== '') return said;
-  // As where a login shell greets.
-  if (stdout.trim() !== '') return `what came is no answer of "qmemacct doctor", and begins with: ${firstLine(stdout)}`;
+  // For example the greeting of a login shell.
+  if (stdout.trim() !== '') return `not an answer of "qmemacct doctor"; it begins with: ${firstLine(stdout)}`;
   return typeof error?.code === 'string' ? firstLine(error.message) : 'no answer of "qmemacct doctor"';
 }
 
-/** What a host's own `doctor --json` answers, or why it does not. The template's words are arguments, no shell reads them here. */
+/** The answer of a host's own `doctor --json`, or why there is none. No shell on this side reads the template. */
 export function askDoctor<T>(
   host: string,
   shape: Shape<T>,
@@ -62,12 +62,12 @@ export function askDoctor<T>(
       if (answer.ok) resolve({ answer: answer.value });
       else if (error?.killed === true && typeof error.code !== 'string')
         resolve({ reason: `no answer within ${patienceMs / 1000} s` });
-      else resolve({ reason: silence(error, stdout, stderr) });
+      else resolve({ reason: whyNoAnswer(error, stdout, stderr) });
     });
   });
 }
 
-/** Asks so many hosts at once, the next when one has answered: those that are silent hold nobody up. In their order. */
+/** Asks up to `atOnce` hosts at once, the next as soon as one has answered; the answers are in the order of `hosts`. */
 export async function askEach<T>(
   hosts: readonly string[],
   atOnce: number,
@@ -82,5 +82,5 @@ export async function askEach<T>(
   return answers;
 }
 
-/** Names go into commands of the admin's own. */
+/** Whether a host name is safe to put into the admin's own command, which a shell may read. */
 export const isPlainName = (host: string): boolean => /^[A-Za-z0-9][\w.-]*$/.test(host);

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { decodeReply, lineSplitter, type Reply } from '../../sampler/listener/protocol';
 
-/** What the node's listener says of itself. */
+/** What the node's listener says about itself, or how asking it failed. */
 export type ListenerAnswer =
   | Extract<Reply, { kind: 'hello' }>
   | { readonly kind: 'none' }
@@ -22,7 +22,7 @@ function parseHello(line: string): ListenerAnswer {
   return reply?.kind === 'hello' ? reply : { kind: 'silent', why: 'it does not answer as a listener of this version' };
 }
 
-/** Asks the listener behind a socket, and starts none. Never rejects. */
+/** Asks the listener at a socket; starts none if there is none. Never rejects. */
 export function askListener(path: string, withinMs = 2000): Promise<ListenerAnswer> {
   return new Promise((resolve) => {
     let socket: Socket;

@@ -23,7 +23,7 @@ const { ok, note, warning, problem } = findingsIn('accounting');
 
 type Role = Pick<HostRole, 'runsJobs'>;
 
-/** The cluster and the accounting file that an import here goes on with; none: none is found (the import says why). */
+/** The cluster and the accounting file that an import here would read next; empty: not found (the import says why). */
 function followedFile(settings: Settings, env: Terminal['env']): readonly string[] {
   try {
     const { cluster, look } = siteFiles(settings, env);
@@ -89,7 +89,7 @@ function useFix(accounting: string, who: string, reason: string): string {
   if (isPostgresUrl(accounting)) return 'fix that, or change accounting, accounting_credentials or deliver_as';
   if (reason.startsWith('ENOENT')) return `make ${dirname(accounting)}, or mount its file system`;
   if (/^E[A-Z]+:/.test(reason)) return `let ${who} write to it and its directory, or change accounting or deliver_as`;
-  // Our own reasons say what helps.
+  // Other reasons are our own texts, which name the fix.
   return 'fix that, or change accounting';
 }
 
@@ -136,7 +136,7 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
   return findings;
 }
 
-/** The accounting DB as the deliverer sees it; where no jobs run, only one that is configured. */
+/** Checks the accounting DB as the deliverer sees it; where no jobs run, only if a configuration file exists. */
 export function checkAccounting(state: NodeState, role: Role, now: Date, env: Terminal['env']): Finding[] {
   const { settings, settingsPath, isRoot } = state;
   if (!role.runsJobs && !existsSync(settingsPath)) return [];

@@ -13,9 +13,9 @@ const { ok, note, warning } = findingsIn('cgroups');
 
 type Asking = Pick<NodeState, 'settings' | 'settingsPath' | 'isRoot'>;
 
-/** The hierarchies of control groups that are mounted where samplers and hooks look for them. */
+/** The control group hierarchies mounted where samplers and hooks look for them. */
 interface Hierarchies {
-  /** null: not there. */
+  /** null: not mounted. */
   readonly v2: { readonly top: string; readonly controllers: readonly string[] } | null;
   /** Controllers of version 1. */
   readonly v1: readonly string[];
@@ -33,7 +33,7 @@ export function readHierarchies(root = '/sys/fs/cgroup'): Hierarchies {
   };
 }
 
-/** Directory at the top of the hierarchy that counts memory; null: none does. */
+/** Top directory of the hierarchy that counts memory; null: no hierarchy does. */
 function memoryTop({ v2, v1 }: Hierarchies, root: string): { readonly version: 1 | 2; readonly top: string } | null {
   if (v2?.controllers.includes('memory') === true) return { version: 2, top: v2.top };
   return v1.includes('memory') ? { version: 1, top: join(root, 'memory') } : null;
@@ -53,7 +53,7 @@ function hierarchies({ v2, v1 }: Hierarchies): Finding {
   return says.length === 0 ? note('hierarchies', 'none in /sys/fs/cgroup') : ok('hierarchies', says.join('; '));
 }
 
-/** Why the prolog can't make groups of its own; null: it can. */
+/** Why the prolog can't make control groups for jobs; null: it can. */
 function obstacle(
   memory: ReturnType<typeof memoryTop>,
   writable: (path: string) => boolean,
@@ -85,7 +85,7 @@ function ownGroups(asking: Asking, memory: ReturnType<typeof memoryTop>, writabl
 }
 
 function strays({ settings, isRoot }: Asking, root: string, procRoot: string): Finding[] {
-  // Only root can see which runs there are.
+  // Only root can see which runs exist.
   if (!isRoot) return [];
   const keys = strayCgroups({ directories: [settings.state_dir, settings.run_dir], procRoot, cgroupRoot: root });
   if (keys.length === 0) return [];
@@ -105,7 +105,7 @@ interface CgroupPlace {
   readonly writable: (path: string) => boolean;
 }
 
-/** Which hierarchies there are, and whether jobs can have groups of their own. */
+/** Checks which hierarchies are mounted, and whether jobs can have groups of their own. */
 export function checkCgroups(
   asking: Asking,
   { root, procRoot, writable }: CgroupPlace = {

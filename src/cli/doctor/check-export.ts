@@ -8,10 +8,10 @@ import { findingsIn, type Finding } from './finding';
 
 const { ok, warning } = findingsIn('export');
 
-/** Long enough for a server that is well. */
+/** Long enough for any healthy server. */
 const PATIENCE_MS = 10_000;
 
-/** What has been pushed from this host, where that is to be seen. */
+/** What waits, was dropped or was refused on this host, if its spool can be read; else empty. */
 function backlogText(sink: SinkSettings, { export_dir: directory }: Settings): string {
   const backlog = readBacklog(join(directory, sink.name));
   if (backlog === null) return '';
@@ -40,7 +40,7 @@ async function checkSink(sink: SinkSettings, settings: Settings): Promise<Findin
   return backlog === '' ? ok(sink.name, says) : warning(sink.name, says);
 }
 
-/** Whether each sink of [[export]] answers from here, and lets us in. */
+/** Checks that each sink of [[export]] can be reached from here and accepts our credentials. */
 export function checkExport(settings: Settings): Promise<Finding[]> {
   return Promise.all(settings.export.map((sink) => checkSink(sink, settings)));
 }

@@ -33,7 +33,7 @@ import type { NodeState } from './node-state';
 
 const { ok, note, warning, problem } = findingsIn('Grid Engine');
 
-/** One value of prolog or epilog, and whose jobs get it. */
+/** One value of prolog or epilog, and where it is configured. */
 interface HookPlace {
   readonly where: string;
   readonly stage: HookStage;
@@ -41,7 +41,7 @@ interface HookPlace {
   readonly ours: OurHook | null;
 }
 
-/** Every place that has a value of its own; NONE in a queue leaves it to the configuration. */
+/** Every place with a value of its own; NONE in a queue means that the host's or global configuration applies. */
 export function hookPlaces(site: Site, directory: string): readonly HookPlace[] {
   const place = (where: string, stage: HookStage, value: string): HookPlace => ({
     where,
@@ -79,11 +79,11 @@ function named(hosts: readonly string[]): string {
 interface HalfOurs {
   readonly queue: string;
   readonly hosts: readonly string[];
-  /** That which is ours. */
+  /** The one of the two hooks that is ours. */
   readonly stage: HookStage;
 }
 
-/** Where jobs get our prolog and another epilog, or the other way round, whatever says so. */
+/** Where jobs get our prolog but not our epilog, or the reverse, whichever configuration causes it. */
 function halfOurs(site: Site, directory: string): readonly HalfOurs[] {
   return [...site.queues].flatMap(([queue, cluster]) => {
     const valueOn = hookInForce(site, cluster);
@@ -166,7 +166,7 @@ function checkPrivilege(places: readonly HookPlace[], detected: DetectedDialect)
   ];
 }
 
-/** Our own path on this host, if jobs run here. */
+/** Checks that our hooks are at their path on this host, if it is an execution host. */
 function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): Finding[] {
   const me = ownName(site.execHosts);
   if (me === null) return [note('this host', `${hostname()} is not an execution host`)];
@@ -271,7 +271,7 @@ const COUNTED_ONCE = [
   { kind: 'HOST', setting: 'host_complexes', once: 'each host of the job' },
 ] as const;
 
-/** What the settings say of requests, against the complexes of the cell. */
+/** Compares the settings about requests with the complexes of the cell. */
 export function checkComplexes(
   complexes: readonly OfferedComplex[],
   { settings, settingsPath }: Pick<NodeState, 'settings' | 'settingsPath'>,
@@ -307,7 +307,7 @@ export function checkComplexes(
   ];
 }
 
-/** Which Grid Engine this is, and whether the configuration says so: `job` and the reports do not ask qmaster. */
+/** Checks the setting grid_engine against the real version: `job` and reports rely on it, and do not ask qmaster. */
 function checkVersion({ dialect, version }: DetectedDialect, { settings, settingsPath }: NodeState): Finding[] {
   if (dialect === 'unknown')
     return [
@@ -342,7 +342,7 @@ async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
   ];
 }
 
-/** Where Grid Engine has our hooks, and what of its configuration matters to them. */
+/** Checks where Grid Engine's configuration names our hooks, and the parameters of it that matter to them. */
 export async function checkGridEngine(state: NodeState, env: Terminal['env']): Promise<Finding[]> {
   try {
     const cell = findCell(env, state.settings);

@@ -20,12 +20,12 @@ const COST = 'no peak can be proved';
 
 const KINDS = ['fork', 'exec', 'exit'] as const;
 
-/** What doctor's reader can do, where a hook's only fix is to run as root. */
+/** The reason with a fix for the reader of doctor's output, where the hooks' own fix is to run as root. */
 function forReader(why: Unavailable, isRoot: boolean): Unavailable {
   return why.fix === ROOT_FIX ? { ...why, fix: isRoot ? CAPABILITY_FIX : 'run this as root' } : why;
 }
 
-/** Root hooks should hear the kernel, so what keeps them from it is worth a warning, if something can be done. */
+/** Root hooks should receive kernel events: where they don't and there is a fix, root gets a warning, others a note. */
 function unheard(name: string, why: Unavailable, cost: string, isRoot: boolean): Finding {
   const says = `unavailable: ${why.unavailable}; ${cost}`;
   const { fix } = forReader(why, isRoot);
@@ -114,7 +114,7 @@ export function listenerFinding(answer: ListenerAnswer, asking: Asking): Finding
   }
 }
 
-/** sun_path of unix(7) with its end, and one digit more in the name that the listener opens it by; Node cuts longer ones off. */
+/** sun_path of unix(7), less its NUL and one digit that the listener adds to the path; Node cuts off longer paths. */
 const MOST_SOCKET_BYTES = 106;
 
 function socketPath(path: string, settingsPath: string): Finding[] {
@@ -133,7 +133,7 @@ function taskstatsState(
   return { found: 'fork, exec, exit and exit record of an own child arrived' };
 }
 
-/** Whether the kernel's word of forks, execs and exits gets here, proved with an own child; silence is "unavailable". */
+/** Proves with a child of its own that fork, exec and exit events arrive; if none arrive, they are "unavailable". */
 export async function checkKernelEvents(
   asking: Asking,
   prove: (namespacePath: string | null) => Promise<KernelEventsProof> = proveKernelEvents,

@@ -6,7 +6,7 @@ import { findingsIn, type Finding } from './finding';
 
 const { ok, note, warning } = findingsIn('kernel');
 
-/** What this kernel offers to read. Absent is not failed: a figure that can't be had is open in the record, or left out. */
+/** Checks what this kernel offers. Absence is no error: the record leaves the figure open or out. */
 export function checkKernel(procRoot = '/proc'): Finding[] {
   const hidden = /hidepid=(?:[12]|invisible|noaccess)/.test(
     (readText(join(procRoot, 'mounts')) ?? '').split('\n').find((line) => line.split(' ')[2] === 'proc') ?? '',

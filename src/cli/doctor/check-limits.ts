@@ -8,7 +8,7 @@ const { ok, note, warning } = findingsIn('limits');
 
 const CAPABILITY = { SYS_PTRACE: 19, NET_ADMIN: 12, SYS_RESOURCE: 24 } as const;
 
-/** CapEff of a `/proc/PID/status`; null: not there. */
+/** CapEff of a `/proc/PID/status`; null: no such line. */
 export function effectiveCapabilities(status: string): bigint | null {
   const digits = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
   return digits === undefined ? null : BigInt(`0x${digits}`);
@@ -22,20 +22,20 @@ function statusOf(procRoot: string, pid: string): string {
   }
 }
 
-/** execd's own capabilities are what its root hooks get; without one running, ours as root. */
+/** The capabilities of root hooks: those of execd; if no execd runs, our own as root. */
 function capabilitiesOfHooks(
   procRoot: string,
   isRoot: boolean,
 ): { readonly whose: string; readonly set: bigint } | null {
   const execd = daemons(ROOT_ALONE, procRoot).find(({ name }) => name === 'sge_execd');
-  // execd has given up its effective ones for the admin user most of the time; what it may take back counts.
+  // As execd mostly acts as the admin user, its effective set is empty then; the permitted set is what it can regain.
   const permitted = execd === undefined ? null : /^CapPrm:\s*([0-9a-f]+)$/m.exec(execd.status)?.[1];
   if (permitted != null) return { whose: 'execd', set: BigInt(`0x${permitted}`) };
   const own = isRoot ? effectiveCapabilities(statusOf(procRoot, 'self')) : null;
   return own === null ? null : { whose: 'root here', set: own };
 }
 
-/** Which limits of a job the hooks can lift, and what they can see, by capabilities. */
+/** Checks by capabilities which limits of a job the hooks can lift, and what they can see. */
 export function checkLimits(isRoot: boolean, procRoot = '/proc'): Finding[] {
   const found = capabilitiesOfHooks(procRoot, isRoot);
   if (found === null) return [note('capabilities', 'not known: no execd runs here; run this as root')];

@@ -13,7 +13,7 @@ import { checkSources, checkSourceSettings } from './check-sources';
 import type { Finding } from './finding';
 import type { NodeState } from './node-state';
 
-/** What samplers can read on this machine: every source, tried once; what may block, in a process of its own. */
+/** Checks what samplers can read on this machine: tries each source once, those that may block in a helper process. */
 export async function checkMeasurement(state: NodeState): Promise<Finding[]> {
   const helper = new Helper({
     settingsPath: resolve(state.settingsPath),

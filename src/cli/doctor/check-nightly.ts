@@ -24,13 +24,13 @@ function nightsBack(now: Date): readonly Night[] {
   return nights;
 }
 
-/** The newest night that is done; null: none of the last 60. */
+/** The newest night that is done; null: none of the last LOOK_BACK_DAYS. */
 function newestDone(directory: string, now: Date): string | null {
   const ledger = readLedger(directory);
   return nightsBack(now).find(({ day }) => ledger.night(day)?.state === 'done')?.day ?? null;
 }
 
-/** Whether nobody but its owner may look: to root, too, on a network file system. */
+/** Whether this user may not read the directory; on a network file system that may hold for root, too. */
 function isClosed(directory: string): boolean {
   try {
     accessSync(directory, constants.R_OK | constants.X_OK);
@@ -53,7 +53,7 @@ function checkLedger(settings: Settings, now: Date): Finding[] {
   const done = newestDone(directory, now);
   if (done === null)
     return [warning('nights', `none is done in ${directory}`, 'run hooks/nightly.sh by hand and read what it says')];
-  // Before the timer has come, last night is still to be done.
+  // Last night is left out: until the timer fires, it is not done yet.
   const [, ...older] = nightsBack(now).map(({ day }) => day);
   const late = older.indexOf(done);
   const says = `the newest that is done is ${done}`;
@@ -69,7 +69,7 @@ async function checkMailer(settings: Settings, isRoot: boolean): Promise<Finding
   try {
     mailer = createMailer(settings, hostname(), PATIENCE);
   } catch (error) {
-    // The password is root's, or the nightly job's.
+    // Only root or the nightly job's user can read the password file.
     return isRoot ? [problem('mail', reasonOf(error), 'until then reports are written, and nobody gets them')] : [];
   }
   try {
@@ -99,7 +99,7 @@ async function checkMail(settings: Settings, isRoot: boolean): Promise<Finding[]
 
 type Asking = Pick<NodeState, 'settings' | 'settingsPath' | 'isRoot'>;
 
-/** The nightly job, on a host that has one: whether nights get done, and mails can go. */
+/** Checks the nightly job, on the host that has it: whether nights get done, and mails can be sent. */
 export async function checkNightly(
   { settings, settingsPath, isRoot }: Asking,
   places: SystemPlaces,

@@ -17,7 +17,7 @@ interface Refusal {
   readonly fix: string | null;
 }
 
-/** Events with the same reason in one line. */
+/** Groups refused events by their reason. */
 function byReason(refused: readonly RefusedEvent[]): readonly Refusal[] {
   const refusals = new Map<string, Refusal>();
   for (const { event, unavailable, fix } of refused) {
@@ -29,7 +29,7 @@ function byReason(refused: readonly RefusedEvent[]): readonly Refusal[] {
   return [...refusals.values()];
 }
 
-/** Which of the configured events this machine counts, tried on doctor itself, whether the source is on or off. */
+/** Checks which of the configured events this machine counts, tried on doctor itself, even where the source is off. */
 export function checkPerf(
   { settings }: Pick<NodeState, 'settings'>,
   place: Pick<Place, 'proc' | 'sys'>,
@@ -47,7 +47,7 @@ export function checkPerf(
   }
   const { events, refused, notes } = probed;
   const would = enabled ? 'open' : 'would open, were the source switched on';
-  // A name that means nothing is the site's mistake; a counter that the CPU lacks is not.
+  // An unknown event name is the site's mistake; a counter that the CPU lacks is not.
   const isMistake = ({ event }: RefusedEvent): boolean => isUnavailable(resolveEvent(event, place));
   const lines = (of: readonly RefusedEvent[], say: typeof note): Finding[] =>
     byReason(of).map(({ events: names, why, fix }) => say('events', `${names.join(', ')}: ${why}`, fix ?? undefined));

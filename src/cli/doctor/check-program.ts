@@ -27,7 +27,7 @@ function checkNode(node: string, root: string): Finding[] {
     });
   } catch (error) {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-    // Of a Node that can not even read the program it is a page.
+    // A Node too old to parse the program prints a whole page.
     const line = said.split('\n').find((text) => /Error|error|not found/.test(text)) ?? (said || reasonOf(error));
     return [
       problem(
@@ -82,7 +82,7 @@ function checkInstallation({ prefix, version, conf, stamp }: NodeState, runsJobs
   return findings.length > 0 ? findings : [ok('installation', `${directory}, tested ${stamp?.tested_at ?? ''}`)];
 }
 
-/** Settings that the hooks know from the installation, not from the file. */
+/** Checks the settings that the hooks take from hook.conf, as installed, and not from the settings file. */
 function checkConf({ conf, settings, settingsPath }: NodeState): Finding[] {
   if (conf === null) return [];
   const pairs: readonly (readonly [string, string, string])[] = [
@@ -109,7 +109,7 @@ function checkConf({ conf, settings, settingsPath }: NodeState): Finding[] {
   ];
 }
 
-/** Node, native modules, the installed version and its configuration. */
+/** Checks Node, native modules, the installed version and its configuration. */
 export function checkProgram(state: NodeState, { runsJobs }: Pick<HostRole, 'runsJobs'>): Finding[] {
   const { conf, settingsPath } = state;
   return [

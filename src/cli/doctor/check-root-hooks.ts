@@ -5,8 +5,8 @@ import { findingsIn, type Finding } from './finding';
 const { ok, problem } = findingsIn('Grid Engine');
 
 /**
- * Whether the job's owner could have code run by root through our lines: `envs` are the programs that they start with
- * on this host.
+ * Checks whether a job's owner could make root run code through our configured lines. `envs`: the `env` programs that
+ * these lines start with on this host.
  */
 export function checkRootHooks(envs: readonly string[], detected: DetectedDialect): readonly Finding[] {
   if (envs.length === 0 || sanitisesRootHooks(detected)) return [];

@@ -9,12 +9,12 @@ import { findingsIn, type Finding } from './finding';
 
 const { ok, note, problem, warning } = findingsIn('scope');
 
-/** From so many slots on, so many samplers at once cost more than one service. */
+/** From this many slots on, one service costs less than a sampler per job. */
 const MANY_CPUS = 16;
 
 const START = `run "qmemacct install --node", or "systemctl start ${SAMPLER.name}"`;
 
-/** Runs whose sampler is this process. */
+/** The number of runs that process `pid` samples. */
 function jobsOf(pid: number, settings: Settings): number {
   const runs = [settings.state_dir, settings.run_dir].flatMap((directory) => RunDirectory.list(directory));
   return runs.filter((run) => run.samplerPid() === pid).length;
@@ -38,7 +38,7 @@ function checkSpool(settings: Settings): Finding {
   return (settings.execd_spool_dir === '' ? warning : problem)('active_jobs', found.unknown, found.fix);
 }
 
-/** One sampler a job, or one service for the host: what runs, and which of them this host would be better off with. */
+/** Checks the scope: one sampler per job or one service per host, which of them runs, and which suits this host. */
 export function checkScope(settings: Settings, slots = cpus().length): Finding[] {
   if (settings.scope === 'node') return [checkService(settings), checkSpool(settings)];
   const stray = servicePid(settings);

@@ -11,7 +11,7 @@ const { ok, warning, problem } = findingsIn('server');
 
 const GROUP_OR_OTHERS = 0o077;
 
-/** Why the server, which runs as the user of deliver_as, takes no token of the file; null: it does. Throws UserError. */
+/** Why the server, run as the user of deliver_as, accepts no token of the file; null: it does. Throws UserError. */
 function tokensFault(path: string, settings: Served): string | null {
   const { uid: wanted } = delivererOwner(settings);
   try {
@@ -51,7 +51,7 @@ async function checkAnswer(socket: string): Promise<Finding> {
   );
 }
 
-/** The server, on a host that starts one, or on which one was started by hand. */
+/** Checks the server, on a host that starts one, or where one was started by hand. */
 export async function checkServer(settings: Served, isRoot: boolean, places: SystemPlaces): Promise<Finding[]> {
   const { serve_socket: socket } = settings;
   const isStarted = isSetUp(SERVER, places);

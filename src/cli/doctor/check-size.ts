@@ -8,13 +8,13 @@ const { ok, warning, problem } = findingsIn('accounting');
 
 const FULL_SOON_DAYS = 90;
 const FULL_AT_ONCE_DAYS = 7;
-/** Less does not hold the journal of a larger delivery. */
+/** Less space than this can't hold the journal of a large delivery. */
 const LEAST_FREE_BYTES = 4 * MIB;
 const FIX = 'make room, or keep records and series for a shorter time: see "qmemacct prune --help"';
-/** Beyond that, a forecast means nothing. */
+/** A forecast beyond this means nothing. */
 const FAR_DAYS = 3650;
 
-/** How large the accounting DB is, and when its disk will be full if jobs come as in the last four weeks. */
+/** Checks the size of the accounting DB, and when its disk will be full if it grows as in the last four weeks. */
 export function checkSize({ bytes, spare_bytes: spare, bytes_a_day: daily, free }: SizeOf, now: Date): Finding {
   const head = `${formatBytes(bytes)}, and ${formatBytes(free)} are free on its disk`;
   if (free < LEAST_FREE_BYTES) return problem('size', `${head}: records can't be delivered`, FIX);

@@ -17,13 +17,13 @@ import { describeReadings, probeProcessSource, probeSource, type Ground, type Pr
 
 const { ok, note, warning, problem } = findingsIn('sources');
 
-/** What a source has here, in words, or why it has nothing. */
+/** What a source finds here, in words, or why it is unavailable. */
 export type SourceState = { readonly found: string } | Unavailable;
 
-/** Through what the sources are looked at; tests put a made-up machine in its place. */
+/** How the sources are probed; tests replace it with a made-up machine. */
 export interface SourceProbes {
   readonly ground: Ground;
-  /** The process that sources of processes are asked about. */
+  /** The process that the process sources are tried on. */
   readonly pid: number;
   readonly nodeSources: readonly Source[];
   readonly processSources: readonly ProcessSource[];
@@ -33,7 +33,7 @@ export interface SourceProbes {
 
 type Asking = Pick<NodeState, 'settings' | 'settingsPath'>;
 
-/** Tables of the settings that nobody understands cost what was meant by them. */
+/** Reports tables of the settings that no source understands, and which therefore have no effect. */
 export function checkSourceSettings({ settings, settingsPath }: Asking): Finding[] {
   return sourceSettingsProblems(ALL_SOURCE_FACTS, settings).map((says) =>
     problem('settings', `${settingsPath}: ${says}; as if it were not there`, 'fix or remove that line'),
@@ -48,7 +48,7 @@ function budget({ settings, settingsPath }: Asking): Finding {
   );
 }
 
-/** One line for a source. What this machine lacks is no fault; what the site has asked for by name should be there. */
+/** The finding for one source. That this machine lacks it is no fault unless the settings switch it on by name. */
 export function sourceFinding(source: SourceFacts, state: SourceState | 'empty', asking: Asking): Finding {
   const { settings, settingsPath } = asking;
   const { name } = source;
@@ -66,7 +66,7 @@ export function sourceFinding(source: SourceFacts, state: SourceState | 'empty',
   return warning(name, says, state.fix ?? `take enabled = true below [sources.${name}] out of ${settingsPath}`);
 }
 
-/** What the sampler itself reads of each process, tried on one. */
+/** Whether the files of a process that the sampler itself reads can be read, tried on one process. */
 export function processState(proc: string, pid: number): SourceState {
   const missing = ['stat', 'statm', 'status', 'io'].filter((name) => readText(`${proc}/${pid}/${name}`) === null);
   if (missing.length === 0) return { found: 'everything can be read' };
@@ -77,15 +77,15 @@ export function processState(proc: string, pid: number): SourceState {
 function stateOf(source: SourceFacts, { opened, answer }: Probe): SourceState | 'empty' {
   if (!isUnavailable(answer))
     return answer.length === 0 ? 'empty' : { found: describeReadings(source.metrics, answer) };
-  // It works, and the process that it was tried on has nothing of the kind.
+  // The source works, but the process that it was tried on has nothing to read.
   return opened && answer.fix === null
     ? { found: `can be read; of doctor itself nothing: ${answer.unavailable}` }
     : answer;
 }
 
 /**
- * Every source: available, off, or why not. Those of a job as a whole come from their own checks (`ofJob`); the others
- * are read once. Does not reject.
+ * Whether each source is available or off, or why it is not. The states of sources for a job as a whole come from their
+ * own checks (`ofJob`); the other sources are read once. Does not reject.
  */
 export async function checkSources(
   asking: Asking,

@@ -56,13 +56,13 @@ function checkDirectories({ settings, settingsPath }: NodeState): Finding[] {
 
 type Room = Pick<StatsFs, 'bavail' | 'bsize' | 'ffree' | 'files'>;
 
-/** Whether a file system has bytes and inodes left for what is written to `path`. `fix`: where bytes lack. */
+/** Whether the file system of `path` has enough free space and inodes. `fix`: what to do about too little space. */
 export function spaceFinding(path: string, { bavail, bsize, ffree, files }: Room, fix: string): Finding {
   const free = bavail * bsize;
   const says = `${formatBytes(free)} free in ${path}`;
   const cost = "summaries can't be written soon";
   if (free < LEAST_FREE) return problem('space', `${says}: ${cost}`, fix);
-  // Some file systems have no fixed number of inodes, and say 0.
+  // A file system without a fixed number of inodes reports 0.
   if (files > 0 && ffree < LEAST_INODES)
     return problem(
       'space',
@@ -75,7 +75,7 @@ export function spaceFinding(path: string, { bavail, bsize, ffree, files }: Room
 const checkSpace = (path: string, fix: string): Finding[] =>
   existsSync(path) ? [spaceFinding(path, statfsSync(path), fix)] : [];
 
-/** A reader in WAL mode stops no writer; it is closed at once. */
+/** Safe while samplers write: in WAL mode a reader blocks no writer, and this one is closed at once. */
 function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
   const path = join(settings.state_dir, 'node.db');
   if (!isRoot) return [note('node.db', 'only root can look at it; run this as root')];
@@ -127,7 +127,7 @@ function checkOutbox({ waiting, oldest, refused, reason }: OutboxState, now: Dat
   return findings;
 }
 
-/** Runs whose shepherd and sampler have gone: the next sampler, or flush, finishes them. */
+/** Finds runs whose shepherd and sampler are gone; the next sampler, or `flush`, finishes them. */
 function checkOrphans({ settings, isRoot }: NodeState): Finding[] {
   if (!isRoot) return [];
   const directories = [...RunDirectory.list(settings.state_dir), ...RunDirectory.list(settings.run_dir)];
@@ -170,7 +170,7 @@ function countOf(directory: string): number {
   }
 }
 
-/** Who owns the most of a directory's entries, by some thousands of them. */
+/** The user with the most entries in a directory, judged by up to 10,000 of them and for 2 s at most. */
 function mostIn(directory: string): string {
   const end = Date.now() + 2000;
   const goOn = (): boolean => Date.now() < end;
@@ -179,7 +179,7 @@ function mostIn(directory: string): string {
   return most === undefined ? 'nobody now' : userName(most[0]);
 }
 
-/** Directories, node.db and what waits in them. */
+/** Checks directories, node.db, and the records and runs that wait in them. */
 export function checkState(state: NodeState, now: Date): Finding[] {
   const { state_dir: stateDir, run_dir: runDir } = state.settings;
   if (!existsSync(stateDir))
@@ -193,7 +193,7 @@ export function checkState(state: NodeState, now: Date): Finding[] {
   return [
     ...checkDirectories(state),
     ...checkSpace(stateDir, 'make room, or lower keep_samples_mib'),
-    // Samples are not there.
+    // The run directory holds no samples, so lowering keep_samples_mib would not help here.
     ...checkSpace(existsSync(runDir) ? runDir : dirname(runDir), 'make room'),
     ...checkNodeDb(state, now),
     ...checkOrphans(state),

@@ -5,7 +5,7 @@ import type { NodeState } from './node-state';
 
 const { ok, warning } = findingsIn('timers');
 
-/** What is installed to be started at its time, whether it will be: a timer that somebody has stopped says nothing. */
+/** Checks that the timers of installed services are active: a stopped timer would go unnoticed. */
 export function checkTimers(places: SystemPlaces): Finding[] {
   return [FLUSH, NIGHTLY]
     .filter((service) => isSetUp(service, places))

@@ -14,7 +14,7 @@ function missing(names: readonly string[]): readonly string[] {
   return names.filter((name) => !HOOK_PATH.some((directory) => existsSync(join(directory, name))));
 }
 
-/** The shell and the commands that the hooks call. */
+/** Checks the shell and the commands that the hooks call. */
 export function checkTools(): Finding[] {
   const shell = basename(realpathSync('/bin/sh'));
   const gone = missing(NEEDED);
@@ -53,7 +53,7 @@ export function checkTools(): Finding[] {
 
 const clock = findingsIn('clock');
 
-/** Records of several hosts are joined by time: accounting lines within 2 s. */
+/** Checks clock synchronisation: accounting lines join records by start time, within 2 s, over all hosts. */
 export function checkClock(now: Date): Finding[] {
   const synchronised = clockIsSynchronised();
   const says = now.toISOString();

@@ -20,12 +20,12 @@ function isReadableByAll(path: string): boolean {
   try {
     return (statSync(path).mode & READABLE_BY_ALL) !== 0 && isEnteredByAll(dirname(realpathSync(path)));
   } catch {
-    // Not there, not to be looked at, or no file at all: others can't read it as one.
+    // Missing, in a closed directory, or not a file: others can't read it either.
     return false;
   }
 }
 
-/** Whether users could read what `visibility` or `serve_names` hides from them: the server alone hides it. */
+/** Checks whether users can read the DB itself: only the server applies `visibility` and `serve_names`. */
 export function checkVisibility({ accounting, visibility, serve_names: names }: Visibility): Finding[] {
   const [setting] = [
     ...(visibility === 'all' ? [] : [`visibility = "${visibility}"`]),

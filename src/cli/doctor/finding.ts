@@ -2,17 +2,17 @@ import { wrap } from '../../report/screen/layout';
 import type { Screen } from '../../report/screen/screen';
 import { plural } from '../../report/format/units';
 
-/** How bad: a note is neither good nor bad, a warning costs figures, a problem costs records or jobs. */
+/** A note is neither good nor bad, a warning costs figures, a problem costs records or jobs. */
 export const SEVERITIES = ['ok', 'note', 'warning', 'problem'] as const;
 type Severity = (typeof SEVERITIES)[number];
 
-/** What one look at the node or the cluster found. */
+/** What one check of the node or the cluster found. */
 export interface Finding {
-  /** Heading that it stands under: program, kernel, limits, sources, state, accounting, clock, Grid Engine ... */
+  /** The heading above it: program, kernel, limits, sources, state, accounting, clock, Grid Engine ... */
   readonly area: string;
   readonly name: string;
   readonly severity: Severity;
-  /** The state, and for anything but ok its cause and what it means. */
+  /** The state, and unless it is ok, its cause and consequence. */
   readonly says: string;
   /** What to do about it; null: nothing. */
   readonly fix: string | null;
@@ -56,7 +56,7 @@ function verdict(findings: readonly Finding[], { style }: Screen): string {
   return warnings > 0 ? style.warning(`no problem, ${plural(warnings, 'warning')}`) : style.good('healthy');
 }
 
-/** What was found, area by area, the verdict last. */
+/** The findings by area, then the verdict. */
 export function renderFindings(findings: readonly Finding[], screen: Screen): string[] {
   const areas = [...new Set(findings.map(({ area }) => area))];
   return [

@@ -12,20 +12,20 @@ import type { NodeState } from './node-state';
 
 const { ok, note } = findingsIn('host');
 
-/** What a host is to Grid Engine, and why it is taken for that. */
+/** A host's role in Grid Engine, and what shows it. */
 export interface HostRole {
-  /** Jobs run here: hooks, samplers and what they need are looked at. */
+  /** Jobs run here, so hooks, samplers and what they need are checked. */
   readonly runsJobs: boolean;
   readonly says: string;
 }
 
-/** This machine's name among those of Grid Engine; null: it is none of them. */
+/** The one of Grid Engine's host names that is this machine's; null: none is. */
 export function ownName(hosts: readonly string[]): string | null {
   const own = hostLabel(hostname());
   return hosts.find((host) => hostLabel(host) === own) ?? null;
 }
 
-/** The hosts that Grid Engine lists as execution hosts; a reason where it can't be asked. Never rejects. */
+/** Grid Engine's execution hosts; a string: why it can't be asked. Never rejects. */
 export async function executionHosts(
   env: Terminal['env'],
   settings: QconfSettings,
@@ -40,7 +40,7 @@ export async function executionHosts(
   }
 }
 
-/** What this host is: by its daemons, by what is installed here, or by Grid Engine's list. `asked`: --execution-host. */
+/** Judges the role by daemons, by what is installed here, or by Grid Engine's list. `asked`: --execution-host. */
 export async function findRole(
   { settings, version, stamp, prefix }: NodeState,
   env: Terminal['env'],
@@ -69,7 +69,7 @@ export async function findRole(
   };
 }
 
-/** What the rest is judged by. */
+/** The finding about the host's role, on which the other checks depend. */
 export function roleFinding({ runsJobs, says }: HostRole): Finding {
   return runsJobs
     ? ok('role', says)

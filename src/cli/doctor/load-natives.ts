@@ -1,4 +1,4 @@
-/** `node load-natives.js`: loads what is compiled, and prints which Node it is; else why not, in one line. */
+/** `node load-natives.js`: loads the native modules and prints Node's version, or in one line why they do not load. */
 import { reasonOf } from '../../base/user-error';
 
 async function load(): Promise<void> {

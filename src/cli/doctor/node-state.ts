@@ -5,7 +5,7 @@ import { readStamp, type Stamp } from '../install/stamp';
 import { readHookConf } from '../install/pass-through';
 import { currentVersion } from '../install/versions';
 
-/** What the checks of this node are about. */
+/** The settings and the installation that the checks of this node look at. */
 export interface NodeState {
   readonly settings: Settings;
   readonly settingsPath: string;
@@ -17,7 +17,7 @@ export interface NodeState {
   readonly isRoot: boolean;
 }
 
-/** Throws SettingsError. `prefix` null: where the last installation was, else the usual place. */
+/** Throws SettingsError. `prefix` null: that of the last self-test's stamp, else `usual`. */
 export function readNodeState(settingsPath: string, prefix: string | null, usual: string): NodeState {
   const settings = loadSettings(settingsPath);
   const stamp = readStamp(settings.state_dir);

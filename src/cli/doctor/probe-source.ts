@@ -13,10 +13,10 @@ import {
   type Unavailable,
 } from '../../sources/source';
 
-/** Where a source looks, without its options. */
+/** The places that a source reads, without its options. */
 export type Ground = Omit<Place, 'options'>;
 
-/** What one look at a source gave. `opened`: it is there, whatever the reading says. */
+/** The result of trying a source once. `opened`: the source could be opened, whatever the reading gave. */
 export interface Probe {
   readonly opened: boolean;
   readonly answer: readonly Reading[] | Unavailable;
@@ -47,7 +47,7 @@ function probe<T extends Opened>(
 export const probeSource = (source: Source, ground: Ground, settings: Settings): Probe =>
   probe(source, ground, settings, (open) => open.read());
 
-/** The same for a source of processes. */
+/** Like `probeSource`, for a source that reads processes. */
 export const probeProcessSource = (
   source: ProcessSource,
   ground: Ground,

@@ -9,20 +9,20 @@ export const storeProbe = object({
   damage: nullable(string),
   /** Type of the network file system that holds it; null: local. */
   network: nullable(string),
-  /** Its journal is a write-ahead log, which needs memory that all its users share. */
+  /** Its journal is a write-ahead log (WAL), which needs memory shared by all users of the file. */
   wal: boolean,
-  /** What waits in PostgreSQL's inbox; null: that user may not look. */
+  /** What waits in PostgreSQL's inbox; null: SQLite, or the user may not look. */
   inbox: nullable(object({ rows: number(), oldest: number(), unreadable: number() })),
-  /** null: that user may not look. */
+  /** null: the user may not look. */
   imported: nullable(
     object({
       /** When lines of Grid Engine's accounting last came (ms since the epoch); null: never. */
       at: nullable(number()),
-      /** Why the accounting file given would not be imported; null: it would, or that user can't read it. */
+      /** Why the given accounting file would not be imported; null: it would be, or the user can't read it. */
       refused: nullable(object({ says: string, fix: string })),
     }),
   ),
-  /** As `Growth`, and the bytes that are free on its disk; null: PostgreSQL's disk is another host's. */
+  /** As `Growth`, and the free bytes on its disk; null: PostgreSQL, whose disk is on another host. */
   size: nullable(object({ bytes: number(), spare_bytes: number(), bytes_a_day: nullable(number()), free: number() })),
 });
 export type StoreProbe = ValueOf<typeof storeProbe>;

@@ -30,7 +30,7 @@ async function imported({ at, files }: Imports): Promise<StoreProbe['imported']>
   return { at, refused: file === undefined ? null : await refusalOf(file, files, cluster).catch(() => null) };
 }
 
-/** Whether that user can deliver to a PostgreSQL database: nothing, for a try. */
+/** Checks by an empty delivery whether the user can deliver to a PostgreSQL database. */
 async function probePostgres(): Promise<StoreProbe> {
   const state = { exists: true, damage: null, network: null, wal: false, inbox: null, imported: null, size: null };
   try {
@@ -53,7 +53,7 @@ async function probe(): Promise<StoreProbe> {
   const nothing = { damage: null, wal: false, inbox: null, imported: null, size: null };
   try {
     accessSync(directory, constants.W_OK | constants.X_OK);
-    // As the deliverer does, which says the same words.
+    // The deliverer's own check, with the same error texts.
     const { isSafeFile } = await import('../../accounting/sqlite/database/open.js');
     exists = isSafeFile(path);
     network = networkFilesystem(exists ? path : directory);

@@ -5,18 +5,18 @@ import { dayOf, isoDay } from '../../accounting/sums/periods';
 import { suffixOf, type FormatName } from '../../export/format';
 import type { Interval } from '../arguments';
 
-/** A file to be written, and what of the time goes into it. */
+/** A file to write, and the interval that it covers. */
 interface OutputPart {
   readonly path: string;
   readonly interval: Interval;
 }
 
-/** A day's file is written once: so late that what hosts deliver late is in it. */
+/** A day's file is written only once, so it waits this long for records that hosts deliver late. */
 const LATE_MS = 6 * HOUR_MS;
 
 /**
- * One file in `directory` for each whole UTC day of the interval that has been over for six hours at `now`:
- * "records-2026-11-01.csv". Days whose file is there are left out, so that an export goes on where the last one ended.
+ * One file in `directory` ("records-2026-11-01.csv") for each whole UTC day of the interval that ended at least six
+ * hours before `now`. Days that have a file are left out, so that an export continues where the last one ended.
  */
 export function daysToWrite(
   directory: string,

@@ -12,7 +12,7 @@ import { nodeFigures } from '../node-metrics';
 
 const LIMITS = { timeoutMs: 30_000, mostBytes: 256 * MIB };
 
-/** What /metrics of the site's server answers. */
+/** The answer of the site's server to /metrics. Rejects with UserError. */
 async function clusterText({ serve_socket: socket }: Settings): Promise<string> {
   const { status, text } = await socketGet(socket, '/metrics', LIMITS).catch((error: unknown) => {
     throw new UserError(`"qmemacct serve" at ${socket} does not answer: ${reasonOf(error)}`, {
@@ -24,7 +24,7 @@ async function clusterText({ serve_socket: socket }: Settings): Promise<string> 
   throw new UserError(`"qmemacct serve" at ${socket} answers with status ${status}`, { hint: 'look at its log' });
 }
 
-/** The figures that a sink of metrics gets now. Rejects with UserError. */
+/** The present figures for a metric sink. Rejects with UserError. */
 export async function collectFigures(
   sink: SinkSettings,
   settings: Settings,

@@ -67,7 +67,7 @@ async function start(
   return { push, intervalMs: sink.interval * 1000, log, lock };
 }
 
-/** A step of a push; null: it failed. What ends it is said once. */
+/** Runs a step of a push; null: it failed with a UserError. `fault` gets the problem, or null after a success. */
 async function attempt<T>(step: () => Promise<T>, fault: (problem: string | null) => void): Promise<T | null> {
   try {
     const result = await step();
@@ -82,13 +82,13 @@ async function attempt<T>(step: () => Promise<T>, fault: (problem: string | null
 
 const faultsOf = ({ log }: Running) => logChanges(log, 'it is read again');
 
-/** One round; false: not all could be sent. */
+/** Pushes once; false: not everything could be sent. */
 async function once(running: Running, signal: AbortSignal): Promise<boolean> {
   const sent = await attempt(async () => ({ problem: await takeAndSend(running.push, signal) }), faultsOf(running));
   return sent !== null && sent.problem === null;
 }
 
-/** Takes at each interval, also while a slow sink or a long backlog is still being sent. */
+/** Reads figures at each interval, also while earlier ones are still being sent to a slow sink. */
 async function keepPushing(running: Running, signal: AbortSignal): Promise<void> {
   const { push, intervalMs } = running;
   const [taking, sending] = [faultsOf(running), faultsOf(running)];
@@ -104,7 +104,7 @@ async function keepPushing(running: Running, signal: AbortSignal): Promise<void>
   await underWay;
 }
 
-/** Pushes until it is told to end, or (`once`) what is there now; resolves to the exit status. Rejects with UserError. */
+/** `export push`: until a signal, or with --once a single time; resolves to the exit status. Rejects with UserError. */
 export async function push(
   names: readonly string[],
   options: PushOptions,
@@ -113,7 +113,7 @@ export async function push(
 ): Promise<number> {
   const settings = loadSettings(options.config);
   const sinks = chosenSinks(names, options, settings);
-  // node.db is root's alone.
+  // Only root can read node.db, which sinks with what = "node" need.
   if (sinks.every(({ what }) => what !== 'node')) becomeDeliverer(settings);
   const limited = new LimitedLog((line) => warn(terminal, line));
   const { signal, release } = interruption();

@@ -5,19 +5,19 @@ import { readClusterName } from '../../gridengine/cluster-name';
 import type { CellLocation } from '../../gridengine/find-cell';
 import type { Settings } from '../../record/settings';
 
-/** Where accounting files are, and what they are called until rotation gives them another name. */
+/** A directory with accounting files, and their names before rotation. */
 export interface AccountingPlace {
   readonly directory: string;
   readonly names: readonly string[];
 }
 
-/** Of a cell: Grid Engine's own, and Open Cluster Scheduler's. */
+/** The accounting files of a cell: Grid Engine's, and Open Cluster Scheduler's. */
 export const CELL_NAMES: readonly string[] = ['accounting', 'accounting.jsonl'];
 
-/** What logrotate, Grid Engine's logchecker.sh and people put behind a name: `.0`, `.1.gz`, `-20261121.gz`, `.2026`. */
+/** What logrotate, Grid Engine's logchecker.sh and people append to a name: `.0`, `.1.gz`, `-20261121.gz`, `.2026`. */
 const ROTATED = /^(|[.-]\d[\d._-]{0,30})(?:\.(gz|xz|bz2|zst))?$/;
 
-/** What a file is called without the ending of its compression, and that ending; null: it is none of this place. */
+/** A file's name without its compression suffix, and the suffix (null: none); null: no accounting file. */
 function nameIn(
   { names }: AccountingPlace,
   name: string,
@@ -46,7 +46,7 @@ export function accountingFilesIn(place: AccountingPlace): readonly string[] {
     .map(({ path }) => path);
 }
 
-/** Those that are compressed by something else than gzip, and are not there in a form that can be read. */
+/** Names of files compressed by something other than gzip that are not there in a readable form as well. */
 export function passedOverIn(place: AccountingPlace): readonly string[] {
   const all = readdirSync(place.directory);
   return all
@@ -58,7 +58,7 @@ export function passedOverIn(place: AccountingPlace): readonly string[] {
     .sort();
 }
 
-/** A file's size on disk; 0: it is not there. */
+/** A file's size on disk; 0: there is no such file. */
 export function sizeOnDisk(path: string): number {
   try {
     return statSync(path).size;
@@ -67,7 +67,7 @@ export function sizeOnDisk(path: string): number {
   }
 }
 
-/** Which of the files have changed since this was last asked: who follows many need not open those that rest. */
+/** Returns a function that gives the files changed since its last call, so that unchanged ones need not be opened. */
 export function changedFiles(): (paths: readonly string[]) => readonly string[] {
   const seen = new Map<string, string>();
   return (paths) =>
@@ -83,7 +83,7 @@ export function commonDirectory({ root, cell }: CellLocation): string {
   return join(root, cell, 'common');
 }
 
-/** The cluster that lines are of: what the hooks on this site call it. */
+/** The cluster that accounting lines belong to, by the name that this site's hooks use. */
 export function clusterOf(settings: Pick<Settings, 'cluster'>, cell: CellLocation | null): string {
   if (settings.cluster !== '') return settings.cluster;
   return cell === null ? 'default' : readClusterName(cell.root, cell.cell);

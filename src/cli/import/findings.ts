@@ -11,7 +11,7 @@ import type { Totals } from '../../record/totals';
 import type { Screen } from '../../report/screen/screen';
 
 /**
- * What the accounting DB knows now of the time of the imported lines, in three lines: the period with its jobs, the
+ * What the accounting DB now holds for the period of the imported lines, in three lines: the period with its jobs, the
  * largest waste, and the command that shows more. Rejects with StoreError.
  */
 export async function describeFindings(
@@ -20,7 +20,7 @@ export async function describeFindings(
   { first, last }: NonNullable<ImportSums['ended']>,
   screen: Screen,
 ): Promise<readonly string[]> {
-  // A joined record keeps our end, which comes later in the second that the line's was cut to.
+  // A joined record keeps our own end time, which may lie later in the second to which the line's end was cut.
   const { groups, totals } = await store.summary({ cluster, since: first, until: last + CUT_OFF_MS + 1, by: 'owner' });
   const { glyphs } = screen;
   const [from, to] = [new Date(first), new Date(last)];

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { watchDirectory } from '../../sampler/job/watch-directory';
 
-/** The kernel reports nothing that other hosts write to a network file system. */
+/** Polling is for network file systems: the kernel does not report what other hosts write there. */
 const POLL_MS = 10_000;
-/** So many lines as a burst of jobs leaves come in one transaction. */
+/** The wait after the first change, so that the lines of a burst of jobs come in one transaction. */
 const LULL_MS = 500;
 
 /**
- * Waits until something has happened to one of the files, or to the directories that they are in, and a little longer;
- * at most for the time of a poll. Resolves at once where the work is to end.
+ * Waits for a change to one of the files or their directories, and LULL_MS longer; POLL_MS at most. Resolves at once
+ * when `signal` is aborted.
  */
 export function waitForChange(paths: readonly string[], signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();

@@ -19,7 +19,7 @@ const { config, env } = workerData as FollowSettings;
 const abort = new AbortController();
 const problem = logChanges((line) => parentPort?.postMessage(line), "Grid Engine's accounting is followed again");
 
-/** Imports what comes until it is to stop. Rejects where the files can't be found, or the DB can't be written. */
+/** Imports new lines until aborted. Rejects if the files can't be found or the DB can't be written. */
 async function follow(): Promise<void> {
   const settings = threadSettings(config);
   const site = siteFiles(settings, env);

@@ -24,9 +24,9 @@ type SiteSettings = Pick<Settings, 'cluster' | 'accounting_files' | 'admin_user'
 
 export interface SiteFiles {
   readonly cluster: string;
-  /** Those that are there now, each place's oldest first. Throws CommandError. */
+  /** The files that exist now, each place's oldest first. Throws CommandError. */
   readonly look: () => readonly string[];
-  /** Where further ones may come. */
+  /** Where further files may appear. */
   readonly places: readonly AccountingPlace[];
 }
 
@@ -43,7 +43,7 @@ function filesIn(place: AccountingPlace): readonly string[] {
   }
 }
 
-/** Nothing where the directory can't be read. */
+/** The listed files; empty if the directory can't be read. */
 function ifReadable(place: AccountingPlace, list: typeof accountingFilesIn): readonly string[] {
   try {
     return list(place);
@@ -52,10 +52,10 @@ function ifReadable(place: AccountingPlace, list: typeof accountingFilesIn): rea
   }
 }
 
-/** With what rotation has made of them. */
+/** The files, together with their rotated predecessors. */
 function withRotated(paths: readonly string[]): readonly string[] {
   const found = placesOf(paths).flatMap((place) => ifReadable(place, accountingFilesIn));
-  // One that is not there is for the import to name.
+  // A missing file is kept, so that the import reports it.
   return [...found, ...paths.filter((path) => !found.includes(path))];
 }
 
@@ -64,7 +64,7 @@ function placesOf(paths: readonly string[]): readonly AccountingPlace[] {
   return [...directories].map(([directory, all]) => ({ directory, names: all.map((path) => basename(path)) }));
 }
 
-/** The files that are to be imported where none are named. Throws CommandError, UntrustedError (findCell). */
+/** The files to import if the command names none. Throws CommandError, UntrustedError (findCell). */
 export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFiles {
   const cell = findCell(env, settings);
   const cluster = clusterOf(settings, cell);
@@ -80,7 +80,7 @@ export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFil
   return { cluster, look: () => filesIn(place), places: [place] };
 }
 
-/** What is not imported of the files that are looked for, in a line; none: all is. */
+/** One line for each place with files whose compression can't be read; empty: none. */
 export function passedOver({ places }: SiteFiles): readonly string[] {
   return places.flatMap((place) => {
     const names = ifReadable(place, passedOverIn);
@@ -90,31 +90,31 @@ export function passedOver({ places }: SiteFiles): readonly string[] {
   });
 }
 
-/** Where an import that goes on with what is written reads, and where it stores. */
+/** What a repeated import reads from, and what it stores into. */
 interface FollowedSite {
   readonly site: SiteFiles;
   /** null: nothing is written. */
   readonly store: HistoryStore | null;
   readonly target: ImportStore;
   readonly rules: RequestRules;
-  /** Of `changedFiles`: what has not changed since the last round is not read again. */
+  /** Made by `changedFiles`: files that have not changed since the last round are not read again. */
   readonly changed: (paths: readonly string[]) => readonly string[];
-  /** What was wrong with files that have not changed since, by their paths. */
+  /** Problems of files that have not changed since, by path. */
   readonly lasting: Map<string, string>;
 }
 
-/** Where something may be written next, for `waitForChange`. */
+/** The paths at which new lines may appear, for `waitForChange`. */
 export function watchedPaths({ look, places }: SiteFiles): readonly string[] {
   const awaited = places.flatMap(({ directory, names }) => names.map((name) => join(directory, name)));
   return [...new Set([...look(), ...awaited])];
 }
 
-/** Imports what has come since the last round; `problems` has those that last. Rejects with UserError. */
+/** Imports what came since the last round; `problems` includes older ones that last. Rejects with UserError. */
 export async function importRound(
   { site, store, target, rules, changed, lasting }: FollowedSite,
   work: Pick<FilesOptions, 'signal' | 'onProgress' | 'renames'>,
 ): Promise<FilesOutcome> {
-  // What has been delivered, so that its lines find it.
+  // First takes in what the inbox holds, so that accounting lines find their delivered records.
   await store?.settle(work.signal === undefined ? {} : { signal: work.signal });
   const present = site.look();
   const read = changed(present);
@@ -144,8 +144,8 @@ export function describeImport(sums: {
 }
 
 /**
- * The import as a step of other work: what it did, in one line. Rejects with CommandError, also where a file could not be
- * imported (the others are), or as `importFile`.
+ * The import as a step of other work; resolves to a line on what it did. Rejects with CommandError, also if only some
+ * files could not be imported, or as `importFile`.
  */
 export async function importSiteAccounting(
   store: ImportStore,
@@ -169,7 +169,7 @@ export async function importSiteAccounting(
   return said;
 }
 
-/** A store that nothing is written to: what is new is counted as added, whether it would be joined or not. */
+/** A store that keeps nothing: new lines all count as added, even those that would be joined. */
 export function dryStore(known: readonly ImportedFile[]): ImportStore {
   return {
     importedFiles: () => Promise.resolve(known),

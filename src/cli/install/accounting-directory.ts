@@ -12,13 +12,13 @@ import type { Step } from './steps';
 
 const OTHERS_WRITE = 0o002;
 
-/** In a place that is not root's alone, only what the user himself may make is made. */
+/** Makes the directory as root only if the parent is root's alone, else with the owner's own rights. */
 function makeFor(path: string, mode: number, owner: Ownership): void {
   if (untrusted(dirname(path)) === null) makeOwnedDirectory(path, mode, owner);
   else execFileSync('/bin/mkdir', ['-p', '-m', mode.toString(8), '--', path], { ...owner, cwd: '/', stdio: 'pipe' });
 }
 
-/** The directory of the accounting DB, which the deliverer, not root, writes to. A shared one may be made elsewhere. */
+/** Makes the accounting DB's directory, for the deliverer to write to. A shared one may need to be made elsewhere. */
 export function accountingDirectorySteps(settings: Settings): Step[] {
   if (isPostgresUrl(settings.accounting)) return [];
   const path = dirname(settings.accounting);
@@ -50,7 +50,7 @@ export function accountingDirectorySteps(settings: Settings): Step[] {
   }
   if (!found.isDirectory()) return [];
   if (found.uid === uid) {
-    // The deliverer refuses a place where everyone may put a file.
+    // The deliverer refuses a directory that everyone may write to.
     if ((found.mode & OTHERS_WRITE) === 0) return [];
     return [attempt(`take ${path} from others' writing`, () => closeToOthers(path, uid))];
   }

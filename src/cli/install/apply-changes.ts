@@ -35,7 +35,7 @@ function changed(target: Target, before: Configuration, changes: readonly Change
   }, before);
 }
 
-/** qconf takes a configuration only from a file, and its object's name from the file's. */
+/** qconf takes a configuration only from a file, and the object's name from the file's name. */
 async function writeTarget(qconf: Qconf, target: Target, existed: boolean, text: string): Promise<void> {
   const name = target.kind === 'global' ? 'global' : target.name;
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-'));
@@ -56,7 +56,7 @@ async function writeTarget(qconf: Qconf, target: Target, existed: boolean, text:
   }
 }
 
-/** Makes the changes of one target and looks whether they are there: some failures of qconf come with status 0. */
+/** Makes the changes of one target and checks that they are there: qconf exits with 0 even for some failures. */
 export async function applyChanges(qconf: Qconf, target: Target, changes: readonly Change[]): Promise<void> {
   const before = await currentText(qconf, target);
   const after = changed(target, readConfiguration(before), changes);

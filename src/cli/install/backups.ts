@@ -10,8 +10,8 @@ import { byTarget, changeList, type Change } from './hook-plan';
 const CHANGES = 'changes.json';
 
 /**
- * Keeps what is going to be changed, whole: `DIRECTORY/TIME/` holds the texts and `changes.json`. Returns its path. Throws
- * CommandError.
+ * Saves the whole of each configuration that will be changed: `DIRECTORY/TIME/` holds the texts and `changes.json`.
+ * Returns its path. Throws CommandError.
  */
 export function backUp(directory: string, site: Site, changes: readonly Change[], now: Date): string {
   try {
@@ -52,8 +52,8 @@ function textIfThere(path: string): string | null {
 }
 
 /**
- * Changes that were made with backups in this directory, oldest first; none where there is no such directory. Throws
- * CommandError where it can't be read: what was configured before would be lost.
+ * The changes recorded by backups in this directory, oldest first; empty if there is no such directory. Throws
+ * CommandError if it can't be read: what was configured before would be lost.
  */
 export function readHistory(directory: string): readonly Change[] {
   try {
@@ -62,7 +62,7 @@ export function readHistory(directory: string): readonly Change[] {
       .flatMap((time) => {
         const path = join(directory, time, CHANGES);
         const text = textIfThere(path);
-        // One that is not whole is of an installation that went no further.
+        // An incomplete file is from an installation that stopped before it changed anything.
         const changes = text === null ? null : checkJson(changeList, text, path);
         return changes?.ok === true ? changes.value : [];
       });

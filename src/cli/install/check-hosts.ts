@@ -3,7 +3,7 @@ import { askDoctor, askEach, isPlainName, isThisHost } from '../doctor/ask-host'
 import { readStamp } from './stamp';
 import { currentVersion } from './versions';
 
-/** Whether a host may get the hooks; `reason` null: yes. */
+/** Whether a host may get the hooks; `reason`: why not, null: it may. */
 export interface HostVerdict {
   readonly host: string;
   readonly reason: string | null;
@@ -39,13 +39,13 @@ interface HostCheck {
   readonly prefix: string;
   readonly stateDir: string;
   readonly settingsPath: string;
-  /** The `env` of the line to be, which must be there on every host; null: the usual one. */
+  /** The `env` of the hook lines to be set, which must exist on every host; null: the usual one. */
   readonly env: string | null;
   /** Words of --node-check; null: other hosts can't be asked. */
   readonly template: readonly string[] | null;
 }
 
-/** Whether the self-test was good, host by host. */
+/** Whether each host has passed the self-test. */
 export async function checkHosts(hosts: readonly string[], check: HostCheck): Promise<readonly HostVerdict[]> {
   const { template, prefix, stateDir } = check;
   return askEach(hosts, AT_ONCE, async (host): Promise<HostVerdict> => {

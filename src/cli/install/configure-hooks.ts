@@ -69,7 +69,7 @@ function planOf(options: InstallOptions, site: Site): HookPlan {
   return plan;
 }
 
-/** Lines for root only where no job's owner can reach into them. Throws CommandError. */
+/** Throws CommandError if job owners could make root run their code through the hook lines (by LD_* variables). */
 async function requireSafeLines({ plain, env }: InstallOptions, qconf: Qconf): Promise<void> {
   if (plain) return;
   if (env !== undefined) {
@@ -86,11 +86,11 @@ async function requireSafeLines({ plain, env }: InstallOptions, qconf: Qconf): P
   );
 }
 
-/** Where the old texts are kept. */
+/** Where the old configuration texts are kept. */
 export const backupDirectory = ({ backup }: Pick<InstallOptions, 'backup'>, { state_dir: state }: Settings): string =>
   backup ?? join(state, 'backup');
 
-/** Makes changes in Grid Engine, the old texts kept first, target by target. */
+/** Backs up the old texts, then changes Grid Engine's configuration target by target. */
 export async function makeChanges(
   qconf: Qconf,
   site: Site,
@@ -106,13 +106,13 @@ export async function makeChanges(
   }
 }
 
-/** `install` on an admin host: shows, asks, checks the hosts, changes. Resolves to the exit status. */
+/** `install` on an admin host: shows the changes, checks the hosts, asks, makes them. Resolves to the exit status. */
 export async function configureHooks(options: InstallOptions, terminal: Terminal): Promise<number> {
   if (!options.prefix.startsWith('/')) throw usageError(`--prefix "${options.prefix}": give an absolute path`);
   const template = options.nodeCheck === undefined ? null : templateWords(options.nodeCheck);
   const settings = loadSettings(options.config);
   const qconf = requireQconf(terminal.env, settings);
-  // First: where Grid Engine can't be asked, neither is known which one it is.
+  // First: if Grid Engine can't be asked, this says so, while the dialect would only be unknown.
   const site = await readSite(qconf);
   await requireSafeLines(options, qconf);
   const plan = planOf(options, site);

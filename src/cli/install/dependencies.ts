@@ -30,8 +30,8 @@ function resolve(name: string, from: string, top: string): string | null {
 }
 
 /**
- * Directories of every package that the one in `top`, or those of it that `needs` names, need at run time, sorted. Optional ones (a native library for
- * another architecture) may be missing; throws for any other.
+ * Directories of every package needed at run time, directly or not, by the package in `top` or by those that `needs`
+ * names; sorted. Optional ones (a native library for another architecture) may be missing; throws for any other.
  */
 export function productionDependencies(top: string, needs = manifestOf(top)): readonly string[] {
   const found = new Set<string>();

@@ -3,7 +3,7 @@ import { makeOwnedDirectory } from '../../base/set-owner';
 import type { Settings } from '../../record/settings';
 import type { Step } from './steps';
 
-/** A directory that is needed, and whose it is to be. */
+/** A directory that is needed, and the mode and owner that it must have. */
 export interface WantedDirectory {
   readonly path: string;
   readonly mode: number;
@@ -15,7 +15,7 @@ const PERMISSIONS = 0o7777;
 const OTHERS_READ = 0o004;
 const octal = (mode: number): string => (mode & PERMISSIONS).toString(8).padStart(4, '0');
 
-/** What is wrong with a directory that should be like this; null: nothing. "missing" where there is none. */
+/** How a directory differs from what is wanted; "missing": there is none; null: it does not differ. */
 export function directoryFault({ path, mode, uid, gid }: WantedDirectory): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return 'missing';
@@ -25,7 +25,7 @@ export function directoryFault({ path, mode, uid, gid }: WantedDirectory): strin
   return null;
 }
 
-/** The step that a directory needs; none where it is right. */
+/** The step that makes or fixes a directory; empty if it is right. */
 export function directorySteps(wanted: WantedDirectory): Step[] {
   const fault = directoryFault(wanted);
   if (fault === null) return [];
@@ -41,13 +41,13 @@ export function directorySteps(wanted: WantedDirectory): Step[] {
   ];
 }
 
-/** Of one that others may read as far as they may read the accounting DB: group-sticky, so that files get its group. */
+/** Mode of a directory that others may read if they may read the accounting DB; setgid, so that files get its group. */
 export const sharedMode = ({ accounting_mode: mode }: Pick<Settings, 'accounting_mode'>): number =>
   parseInt(mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
 
 const root = { uid: 0, gid: 0 };
 
-/** The node's own directories (src/sampler/job/run-directory.ts, recover.ts): who may write where is what their safety rests on. */
+/** The node's own directories (src/sampler/job/run-directory.ts, recover.ts); who may write where keeps them safe. */
 export function nodeDirectories(stateDir: string, runDir: string): readonly WantedDirectory[] {
   return [
     { path: stateDir, mode: 0o755, ...root },

@@ -7,7 +7,7 @@ const DT_NEEDED = 1n;
 const MOST_HEADERS = 512;
 const MOST_DYNAMIC_BYTES = MIB;
 
-/** Where the fields are that we need, by class (elf(5)). */
+/** Offsets and sizes of the fields that we need, by ELF class (elf(5)). */
 const LAYOUTS = {
   1: { header: 52, phoff: 28, phentsize: 42, phnum: 44, offset: 4, filesz: 16, word: 4 },
   2: { header: 64, phoff: 32, phentsize: 54, phnum: 56, offset: 8, filesz: 32, word: 8 },
@@ -41,7 +41,7 @@ function kindOf(ident: Buffer | null): Elf | null {
   return { layout: LAYOUTS[kind], short, int, long };
 }
 
-/** Whether the dynamic section names a library. One without (a static position-independent program) asks for no loader. */
+/** Whether the dynamic section names a library; if not (a static position-independent program), no loader is needed. */
 function namesLibrary({ layout: { word }, long }: Elf, section: Buffer): boolean {
   for (let at = 0; at + 2 * word <= section.length; at += 2 * word) {
     const tag = long(section, at);
@@ -52,8 +52,8 @@ function namesLibrary({ layout: { word }, long }: Elf, section: Buffer): boolean
 }
 
 /**
- * Why the dynamic loader, and with it LD_PRELOAD and LD_AUDIT, has a say in the program at `path`; null: it is linked
- * statically. Throws where the file can't be read.
+ * Why the dynamic loader, and with it LD_PRELOAD and LD_AUDIT, may affect the program at `path`; null: the program is
+ * linked statically. Throws if the file can't be read.
  */
 export function loaderReason(path: string): string | null {
   const file = openSync(path, 'r');

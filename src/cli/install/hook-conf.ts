@@ -1,17 +1,17 @@
 import { NODE_MAJOR, tuningFlags } from '../../base/node-flags';
 
-/** What the hooks have to know without asking anyone; they source it as shell (hooks/common.sh). */
+/** The contents of hook.conf, a file of shell variables that the hooks source (hooks/common.sh). */
 export interface HookConf {
   readonly state: string;
   readonly run: string;
   readonly settings: string;
   readonly node: string;
   readonly program: string;
-  /** Seconds; "0": not at all. */
+  /** Seconds that the prolog waits for the sampler; "0": it does not wait. */
   readonly armWait: string;
   /** "off", "auto" or "own": a cgroup for each job (hooks/cgroup.sh). */
   readonly cgroup: string;
-  /** "job" or "node": whether the prolog leaves its job to the service where that runs. */
+  /** "job" or "node"; "node": the prolog leaves its job to the service if that runs. */
   readonly scope: string;
   /** Goes by that where the configuration can't be read. */
   readonly cluster: string;

@@ -25,28 +25,28 @@ const target = refined(
 const change = object({
   target,
   stage: oneOf(STAGES),
-  /** null: the key is not there. */
+  /** null: the key is not set. */
   old: nullable(string),
-  /** null: the key goes. */
+  /** null: the key is removed. */
   new: nullable(string),
 });
 export type Change = ValueOf<typeof change>;
 
-/** What a backup keeps of them (backups.ts). */
+/** The form in which a backup keeps changes (backups.ts). */
 export const changeList = list(change, Infinity);
 
 export interface HookPlan {
   readonly changes: readonly Change[];
-  /** Hosts whose jobs meet the change. */
+  /** Hosts whose jobs the changes affect. */
   readonly hosts: readonly string[];
-  /** What can't be done, with its fix: nothing at all is to be changed then. */
+  /** What can't be done, with its fix; if there is any problem, nothing may be changed. */
   readonly problems: readonly string[];
 }
 
 export interface HookScope {
   /** null: all. */
   readonly hosts: readonly string[] | null;
-  /** null: not by queue; the configuration's values are set. */
+  /** null: no choice of queues; the values in the global or host-local configuration are set. */
   readonly queues: readonly string[] | null;
 }
 
@@ -72,7 +72,7 @@ export function sameValue(target: Target, a: string | null, b: string | null): b
   return a === b || (target.kind === 'queue' && a !== null && b !== null && sameQueueValue(a, b));
 }
 
-/** Changes of one target belong together: it is written once. */
+/** Groups changes by target, because each target is written once. */
 export function byTarget(changes: readonly Change[]): readonly (readonly [Target, readonly Change[]])[] {
   const targets = new Map<string, [Target, Change[]]>();
   for (const change of changes) {
@@ -84,14 +84,14 @@ export function byTarget(changes: readonly Change[]): readonly (readonly [Target
   return [...targets.values()];
 }
 
-/** The value that prolog and epilog have in the configuration that is in force on a host. */
+/** The value of prolog or epilog in the configuration in force on a host; null: the global configuration. */
 function confValue(site: Site, host: string | null, stage: HookStage): string {
   const own = host === null ? undefined : site.locals.get(host);
   const local = own === undefined ? null : configurationValue(own, stage);
   return local ?? configurationValue(site.global, stage) ?? 'NONE';
 }
 
-/** What a job of the queue gets on a host: the queue's own value, or where that is NONE the configuration's. */
+/** The value for a queue's jobs on a host: the queue's own, or if that is NONE, the configuration's. */
 export function hookInForce(site: Site, queue: ClusterQueue): (host: string, stage: HookStage) => string {
   const values = new Map(
     STAGES.map((stage) => [stage, parseQueueValue(configurationValue(queue.configuration, stage) ?? 'NONE')]),
@@ -113,7 +113,7 @@ class Planner {
     private readonly ours: OurHooks,
   ) {}
 
-  /** Ours with the present one behind it; the present one itself where it is ours already, or on a problem. */
+  /** Our line with the present hook chained behind it; the present value if it is ours already, or on a problem. */
   wrapped(where: string, stage: HookStage, value: string): string {
     const { env } = this.ours;
     const line: Result<string> = composeHookCommand({
@@ -137,8 +137,8 @@ class Planner {
   }
 
   /**
-   * A queue's values; those that are NONE leave it to the configuration and stay, unless `replacesNone`. `hosts` null: all
-   * of them.
+   * Plans a queue's values; NONE, which means the configuration's value, stays unless `replacesNone`. `hosts` null: all
+   * hosts.
    */
   queue(
     name: string,
@@ -159,7 +159,7 @@ class Planner {
       if (!replacesNone) return value;
       const inForce = confValue(this.site, host, stage);
       const line = this.wrapped(targetName(target), stage, inForce);
-      // The configuration has our hook already: the queue can go on leaving it to that.
+      // The configuration has our hook already, so the queue's NONE can stay.
       return line === inForce ? value : line;
     });
     if (result.ok) this.change(target, stage, old, result.value);
@@ -193,7 +193,7 @@ function planHosts(planner: Planner, stage: HookStage, hosts: readonly string[])
   for (const [name, queue] of site.queues) planner.queue(name, queue, stage, hosts, false);
 }
 
-/** Names of hosts and `@groups` as hosts, and what is wrong with them. */
+/** Resolves names of hosts and `@groups` to execution hosts; `problems`: unknown names. */
 function resolveHosts(site: Site, names: readonly string[]): { hosts: readonly string[]; problems: string[] } {
   const problems: string[] = [];
   const hosts = names.flatMap((name) => {
@@ -210,7 +210,7 @@ function resolveHosts(site: Site, names: readonly string[]): { hosts: readonly s
   return { hosts: [...new Set(execHosts)], problems };
 }
 
-/** What makes our hooks those of the scope, the present ones chained behind them. Pure: `site` is what qconf says now. */
+/** The changes that set our hooks in the scope and chain the present ones behind them. Pure: `site` has qconf's texts. */
 export function planHooks(site: Site, scope: HookScope, ours: OurHooks): HookPlan {
   const planner = new Planner(site, ours);
   const chosen = scope.hosts === null ? null : resolveHosts(site, scope.hosts);
@@ -234,7 +234,7 @@ export function planHooks(site: Site, scope: HookScope, ours: OurHooks): HookPla
   };
 }
 
-/** Every change, old above new, whole: these lines are to be read before they are made. */
+/** Every change in full, old above new, for the admin to read before the changes are made. */
 export function showChanges(changes: readonly Change[], screen: Screen): string[] {
   const { style, glyphs, safe } = screen;
   return byTarget(changes).flatMap(([target, ones]) => [

@@ -28,11 +28,11 @@ export interface NodeInstallation {
   readonly settings: Settings;
   readonly prefix: string;
   readonly places: SystemPlaces;
-  /** Version that the hooks are taken from now; null: none. */
+  /** The version that is current before this installation; null: none. */
   readonly previous: string | null;
-  /** Up to the self-test, which is of the new version, before any job meets it. */
+  /** The steps before the self-test, which tests the new version before any job uses it. */
   readonly preparations: readonly Step[];
-  /** What makes it the current one. */
+  /** The steps that make the new version the current one. */
   readonly activations: readonly Step[];
 }
 
@@ -43,14 +43,14 @@ export interface NodeOptions {
   readonly chosen: NodeSettings;
   readonly places: SystemPlaces;
   readonly timer: boolean;
-  /** Also the nightly job; where it is already, it is kept up to date in any case. */
+  /** Also sets up the nightly job; one that is set up already is kept up to date in any case. */
   readonly nightly: boolean;
-  /** Also the server; likewise. */
+  /** Also sets up the server; likewise. */
   readonly serve: boolean;
   readonly execPath: string;
 }
 
-/** A root hook must find what root put there, also when the network is away. Throws CommandError. */
+/** Throws CommandError unless only root can change the path and it is local: root's hooks must not hang or be misled. */
 function requireSafe(what: string, path: string, option: string): void {
   if (!path.startsWith('/')) throw usageError(`${option} "${path}": give an absolute path`);
   const reason = untrusted(path);
@@ -102,7 +102,7 @@ function switchSteps(version: Version, prefix: string, previous: string | null):
   return steps;
 }
 
-/** What an installation on this host would do, in order. Throws CommandError where it must not. */
+/** What an installation on this host would do, in order. Throws CommandError if it would be unsafe. */
 export function planNode(options: NodeOptions): NodeInstallation {
   const { prefix, settingsPath, chosen, places } = options;
   const { settings } = chosen;
@@ -149,7 +149,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
   return { version, settings, prefix, places, previous, preparations, activations };
 }
 
-/** Does the steps; `print` is called with each before it, `warn` with what failed. Rejects with CommandError. */
+/** Applies the steps; `print` gets each step's text first, `warn` its warning. Rejects with CommandError. */
 export async function applySteps(
   steps: readonly Step[],
   print: (line: string) => void,
@@ -172,13 +172,13 @@ export async function applySteps(
 
 interface NodeOutcome {
   readonly test: SelfTest;
-  /** False: the version that was there before stays the current one. */
+  /** false: the previous version stays the current one. */
   readonly activated: boolean;
 }
 
 /**
- * Installs, tests the new version, and makes it the current one if the test was good. If there was none before, a bad one is
- * better than a missing hook, which would stop the host's queues; the stamp says that it is bad.
+ * Installs the new version, tests it, and makes it the current one if it passes. Without a previous version it becomes
+ * current even if it fails: a missing hook would stop the host's queues. The stamp says whether it failed.
  */
 export async function installOnNode(
   installation: NodeInstallation,

@@ -5,7 +5,7 @@ import { fileSteps, removeFiles } from './system-files';
 
 /** Files for systemd and cron that an admin may change: upgrades then leave them alone. */
 
-/** An admin's own, or one of ours that an admin has changed. */
+/** Whether a file is an admin's own, or one of ours that an admin has changed. */
 function isChanged(path: string): boolean {
   return existsSync(path) && !isAsWritten(readFileSync(path, 'utf8'));
 }
@@ -14,17 +14,17 @@ function leave(path: string, fix: string): Step {
   return { says: `leave ${path}`, apply: () => `${path}: was changed on this host, and stays; ${fix}` };
 }
 
-/** Writes a file, unless there is one that was changed. */
+/** Writes a file, unless an admin's or a changed one is there. */
 export function writeSteps(path: string, text: string): Step[] {
   return isChanged(path) ? [] : fileSteps(path, withSum(text));
 }
 
-/** Says of the files that were changed that they stay. */
+/** Only warns that changed files stay as they are. */
 export function leaveSteps(paths: readonly string[]): Step[] {
   return paths.filter(isChanged).map((path) => leave(path, 'remove it and install again to get the new one'));
 }
 
-/** Removes files, but those that were changed. */
+/** Removes files except changed ones, which stay with a warning. */
 export function removeSteps(paths: readonly string[]): Step[] {
   const there = paths.filter((path) => existsSync(path));
   return [
@@ -39,12 +39,12 @@ function sumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** A text of whole lines, in which "#" begins a comment, with a last line that shows whether it was changed since. */
+/** Adds to a text of whole lines, with "#" for comments, a last line that shows whether the text was changed since. */
 export function withSum(text: string): string {
   return `${text}# Sum of the lines above: ${sumOf(text)}. Where it is not, this file was changed: upgrades leave it alone.\n`;
 }
 
-/** Whether a text is one of `withSum`, unchanged. */
+/** Whether a text was made by `withSum` and is unchanged. */
 export function isAsWritten(text: string): boolean {
   const found = SUM_LINE.exec(text);
   return (

@@ -9,7 +9,7 @@ import { runsCurrent } from './versions';
 
 const BEGINS_WITHIN_MS = 15_000;
 
-/** Whether it is a service of the node that stays between jobs, not one that comes and goes with samplers. */
+/** Whether the listener is a service that stays between jobs, not one that samplers start and that ends after them. */
 const isService = (settings: Settings): boolean => settings.listener && settings.listener_linger === Infinity;
 
 async function another(settings: Settings, before: number | null): Promise<string | null> {
@@ -23,8 +23,8 @@ async function another(settings: Settings, before: number | null): Promise<strin
 }
 
 /**
- * What makes this host's listener run, from now on and after each boot. `renewed`: the program has changed. Jobs that
- * run stay with the listener that they have, which ends after the last of them.
+ * Makes this host's listener run from now on and after each boot. `renewed`: the program has changed. Running jobs keep
+ * their present listener, which ends after the last of them.
  */
 export function listenerSteps(host: Host, renewed: boolean): Step[] {
   const { places, prefix, settings } = host;
@@ -37,7 +37,7 @@ export function listenerSteps(host: Host, renewed: boolean): Step[] {
   });
 }
 
-/** Ends the listener as a service; `renewed`: also one that samplers have started. */
+/** Ends the listener service; `renewed`: also a listener that samplers have started. */
 export function removeListenerSteps(places: SystemPlaces, settings: Settings, renewed: boolean): Step[] {
   const retire = async (): Promise<null> => {
     await retireListener(settings);

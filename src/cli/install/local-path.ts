@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { networkFilesystem } from '../../accounting/network-filesystem';
 import { untrusted } from '../../base/trusted-path';
 
-/** `path` as it is, or the deepest directory of it that is there. */
+/** The real path of `path`, or of its deepest existing parent directory. */
 function existing(path: string): string {
   for (let here = path; ; here = dirname(here))
     try {
@@ -31,12 +31,12 @@ function inHome(path: string): boolean {
 /** Which Node the hooks start. */
 export interface NodeBinary {
   readonly path: string;
-  /** Why it is copied into the installation; null: used where it is. */
+  /** Why the installation gets a copy; null: Node is used where it is. */
   readonly copyReason: string | null;
 }
 
 function reasonToCopy(path: string, source: string): string | null {
-  // A package's upgrade would replace it, and its removal remove it, under jobs that run.
+  // An upgrade or removal of the package would replace or remove it while jobs run.
   if (path.startsWith(`${realpathSync(source)}/`)) return 'it comes with the program';
   const network = networkFilesystemOf(path);
   if (network !== null) return `${network} file system`;
@@ -44,8 +44,8 @@ function reasonToCopy(path: string, source: string): string | null {
 }
 
 /**
- * A root hook may only start what root alone can change, and what is there without a network or somebody's home.
- * `source`: the program that is installed.
+ * Chooses the Node for the hooks. A root hook may only start what root alone can change, and what does not depend on a
+ * network or a home directory. `source`: the program to install.
  */
 export function chooseNode(execPath: string, source: string): NodeBinary {
   const path = realpathSync(execPath);

@@ -27,8 +27,8 @@ function placeSteps(settings: Settings): Step[] {
 }
 
 /**
- * Runs hooks/nightly.sh every night on this host, as the user of the accounting DB: by a systemd timer, else by cron.
- * `asked`: also where an admin has stopped the timer.
+ * Makes this host run hooks/nightly.sh every night, as the user of the accounting DB: by a systemd timer, else by cron.
+ * `asked`: even if an admin has stopped the timer.
  */
 export function nightlySteps(host: Host, asked: boolean): Step[] {
   const { places, settings, settingsPath } = host;

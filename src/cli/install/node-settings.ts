@@ -15,7 +15,7 @@ import { DEFAULT_SETTINGS, loadSettings, parseSettings, settingsToml, type Setti
 import { CommandError, EXIT } from '../command';
 import { settingsText } from './settings-text';
 
-/** How jobs of the cell request memory, where that is not the usual way; nothing where qmaster does not answer. */
+/** Settings for how jobs of the cell request memory, where not the defaults; empty if qmaster does not answer. */
 async function requestSettings(qconf: Qconf | null): Promise<Partial<Settings>> {
   try {
     const complexes = qconf === null ? [] : await readMemoryComplexes(qconf);
@@ -33,7 +33,7 @@ async function requestSettings(qconf: Qconf | null): Promise<Partial<Settings>> 
   }
 }
 
-/** What the cell, and its qconf, say about themselves; nothing where there is no cell. Throws UntrustedError (findClient). */
+/** Settings that follow from the cell and its qconf; empty if there is no cell. Throws UntrustedError (findClient). */
 export async function settingsOfCell(
   cell: CellLocation | null,
   env: Readonly<Record<string, string | undefined>>,
@@ -49,7 +49,7 @@ export async function settingsOfCell(
     cell: join(cell.root, cell.cell),
     ...(dialect === 'unknown' ? {} : { grid_engine: dialect }),
     ...(await requestSettings(qconf)),
-    // Where root itself is the admin user, nobody is the better deliverer.
+    // If root itself is the admin user, the user "nobody" is the better deliverer.
     ...(adminUser === null || adminUser === 'root' ? {} : { admin_user: adminUser, deliver_as: adminUser }),
   };
 }
@@ -58,11 +58,11 @@ export interface NodeSettings {
   readonly settings: Settings;
   /** Text to write; null: the admin's file stays as it is. */
   readonly text: string | null;
-  /** Where an existing file says something else than options or cell; one line each. */
+  /** How an existing file differs from the options or the cell; one line each. */
   readonly differences: readonly string[];
 }
 
-/** A file in the place of a link would stay there once what the link leads to is back. Throws CommandError. */
+/** Throws CommandError for a dangling link: a file written in its place would stay when the link's target is back. */
 function requireNoLostLink(path: string): void {
   if (existsSync(path) || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
   throw new CommandError(
@@ -73,7 +73,7 @@ function requireNoLostLink(path: string): void {
 
 /**
  * Settings of a node: the file's if there is one, else those of the options, the cell, and the defaults. Throws
- * SettingsError where options or cell say what no file may, CommandError where the file is a link that leads nowhere.
+ * SettingsError if options or cell give an invalid value, CommandError if the file is a dangling link.
  */
 export function chooseNodeSettings(path: string, given: Partial<Settings>, cell: Partial<Settings>): NodeSettings {
   const chosen = { ...cell, ...given };

@@ -13,8 +13,8 @@ import { placesWithOurs } from './removal-plan';
 const MOST_CONFIG_BYTES = MIB;
 
 /**
- * Jobs on this host whose own copy of the configuration names our hooks: a change in qmaster does not reach them. A user can
- * make it look so (an argument of a job's is in there, too): then the pass-through stays, which does no more than that.
+ * How many jobs on this host have a copy of the configuration that names our hooks: a change in qmaster does not reach
+ * them. A user can fake that, as the copy holds the job's arguments, too; the pass-through then stays, which is harmless.
  */
 function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: string): number {
   return daemons(owners, procRoot).filter(({ name, pid, directoryUid }) => {
@@ -26,8 +26,8 @@ function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: st
 }
 
 /**
- * Whether hooks must stay at their path on this host: someone names them; nobody does now, but an execd may have heard
- * nothing yet; or there is no Grid Engine that could.
+ * Whether hooks must stay at their path on this host. "named": something names them; "unnamed": nothing does now, but an
+ * execd may not know that yet; "alone": there is no Grid Engine that could name them.
  */
 export type PassThroughNeed =
   { readonly kind: 'named'; readonly reason: string } | { readonly kind: 'unnamed' } | { readonly kind: 'alone' };

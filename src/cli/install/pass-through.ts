@@ -5,7 +5,7 @@ import { RUN_NAME } from '../../sampler/job/run-directory';
 import { setMode } from '../../base/set-owner';
 import { hookConfText, parseHookConf, type HookConf } from './hook-conf';
 
-/** Hooks that only start the site's own ones (hooks/pass-through.sh), in a directory for PREFIX/current to point to. */
+/** Directory that PREFIX/current points to after removal; its hooks start only the site's own (hooks/pass-through.sh). */
 export const PASS_THROUGH = 'uninstalled';
 
 export function readHookConf(directory: string): HookConf | null {
@@ -16,7 +16,7 @@ export function readHookConf(directory: string): HookConf | null {
   }
 }
 
-/** Writes PREFIX/uninstalled with the hooks of `source`; `conf` is that of the version which it comes after. */
+/** Writes PREFIX/uninstalled with the hooks of `source`; `conf`: that of the version it replaces. */
 export function writePassThrough(prefix: string, source: string, conf: HookConf): void {
   const directory = join(prefix, PASS_THROUGH);
   const fresh = join(prefix, `.${PASS_THROUGH}.${randomBytes(6).toString('hex')}`);
@@ -42,7 +42,7 @@ export function writePassThrough(prefix: string, source: string, conf: HookConf)
   rmSync(old, { recursive: true, force: true });
 }
 
-/** Run directories of jobs that began under us and have not ended. */
+/** Run directories of jobs that began with our hooks and have not ended. */
 export function openRuns(conf: Pick<HookConf, 'state' | 'run'>): readonly string[] {
   return [`${conf.state}/run`, `${conf.state}/plain`, `${conf.run}/run`].flatMap((parent) => {
     try {

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 
 export const DEFAULT_PREFIX = '/opt/qmemacct';
 
-/** Where the operating system wants things. */
+/** Directories in which the operating system looks for our files. */
 export interface SystemPlaces {
-  /** Unit files; null: systemd does not run here. */
+  /** For unit files; null: systemd does not run here. */
   readonly units: string | null;
-  /** Cron fragments; null: none here. */
+  /** For cron files; null: systemd runs, or there is no /etc/cron.d. */
   readonly cron: string | null;
-  /** Directories to make anew at each boot; null: nobody would. */
+  /** For lists of directories to make at each boot (tmpfiles.d(5)); null: there is none. */
   readonly tmpfiles: string | null;
-  /** Where everyone's PATH finds commands. */
+  /** For commands, in everyone's PATH; null: there is none. */
   readonly commands: string | null;
 }
 
@@ -27,7 +27,7 @@ export function systemPlaces(): SystemPlaces {
   };
 }
 
-/** The path that Grid Engine is given: a link in it is switched, so that the value stays the same over upgrades. */
+/** The hooks' path for Grid Engine's configuration; upgrades switch the link `current`, so the path stays the same. */
 export function hookDirectory(prefix: string): string {
   return join(prefix, 'current', 'hooks');
 }

@@ -3,9 +3,9 @@ import { basename, join, relative } from 'node:path';
 import { CommandError, EXIT } from '../command';
 import { productionDependencies } from './dependencies';
 
-/** Of a dependency only this is used at run time; native ones bring their sources and object files along. */
+/** The files of a dependency that are used at run time; native ones bring sources and object files along. */
 const USED = /\.(?:js|cjs|mjs|json|node)$|^(?:LICENSE|LICENCE|COPYING)/i;
-/** The same library for browsers, and its tests. */
+/** h5wasm's builds for browsers, its sources and its tests. */
 const UNUSED = /\/h5wasm\/(?:dist\/(?:esm|iife)|src|test)\//;
 const UNUSED_DIRECTORIES = new Set(['node_modules', 'obj', 'obj.target', '.deps', '.bin']);
 
@@ -17,14 +17,14 @@ function filesBelow(directory: string, wanted: (name: string) => boolean, skip: 
   });
 }
 
-/** The same module twice: the program is CommonJS, and its `require` takes the `.cjs` one. */
+/** Whether the module is there as `.cjs`, too, which `require` takes, as the program is CommonJS. */
 function isEsmTwin(path: string): boolean {
   return path.endsWith('.js') && existsSync(`${path.slice(0, -'.js'.length)}.cjs`);
 }
 
 /**
- * What an installation consists of, as sorted paths relative to `root`: the built program, hooks, migrations and the
- * packages that it needs at run time. Throws when something is missing.
+ * The files of an installation, as sorted paths relative to `root`: the built program, hooks, migrations and the
+ * packages needed at run time. Throws CommandError if something is missing.
  */
 export function programFiles(root: string): readonly string[] {
   if (!existsSync(join(root, 'dist', 'src', 'sampler', 'main.js')))

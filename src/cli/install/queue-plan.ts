@@ -7,14 +7,14 @@ import {
 } from '../../gridengine/queue-value';
 import { failure, type Result } from '../../base/result';
 
-/** The new value for a host (null: for hosts that nobody knows yet), given the present one. */
+/** The new value for a host (null: for hosts that are added later), given the present one. */
 export type NewValue = (host: string | null, value: string) => string;
 
 interface Part {
   /** null: the default. */
   readonly place: string | null;
   readonly value: string;
-  /** The queue's hosts that get their value from here. */
+  /** The queue's hosts that get their value from this part. */
   readonly hosts: readonly string[];
 }
 
@@ -40,15 +40,15 @@ function changePart(part: Part, chosen: readonly string[] | null, newValue: NewV
   const isChosen = (host: string): boolean => chosen === null || chosen.some((name) => same(name, host));
   if (place !== null && !place.startsWith('@'))
     return { place, value: isChosen(place) ? newValue(place, part.value) : part.value, own: [] };
-  // What hosts share is also for hosts that come later, on which nobody has looked for the hooks.
+  // A shared value also holds for hosts that are added later, on which nobody has checked for the hooks.
   const value = chosen === null ? newValue(null, part.value) : part.value;
   const own = hosts.filter(isChosen).map((host) => ({ host, value: newValue(host, part.value) }));
   return { place, value, own: own.filter((one) => one.value !== value) };
 }
 
 /**
- * A queue's prolog or epilog with new values for the chosen hosts (null: all, also later ones). A default or a
- * group's value changes for all hosts only; chosen ones get values of their own. The text for qconf, or why not.
+ * A queue's prolog or epilog with new values for the chosen hosts (null: all, also later ones). A default or a group's
+ * value changes only if all hosts are meant; chosen hosts get values of their own. Returns the text for qconf.
  */
 export function changeQueueValue(
   value: QueueValue,
@@ -71,7 +71,7 @@ export function changeQueueValue(
   ];
   const changed = parts.map((part) => changePart(part, chosen, newValue));
   const kept = changed.map(({ place, value: own }) => ({ place, value: own }));
-  // qmaster puts new ones behind those that it has.
+  // qmaster appends new overrides to those that it has.
   const overrides = [
     ...kept.flatMap(({ place, value: own }) => (place === null ? [] : { host: place, value: own })),
     ...changed.flatMap(({ own }) => own),

@@ -6,7 +6,7 @@ import { sameValue, STAGES, targetName, type Change, type Target } from './hook-
 
 interface RemovalPlan {
   readonly changes: readonly Change[];
-  /** Where the old value is not the one that was backed up, or none was; one line each. */
+  /** Where the restored value is not the one in the backup, or there is no backup; one line each. */
   readonly remarks: readonly string[];
   /** What can't be undone, with its fix. */
   readonly problems: readonly string[];
@@ -28,7 +28,7 @@ function isOurs(target: Target, value: string, directories: readonly string[]): 
   return parsed.ok && partsOf(parsed.value).some((part) => recogniseHookCommand(part, directories) !== null);
 }
 
-/** The value before ours came, by what installations wrote down; undefined: not written down. */
+/** The value before ours, from the changes that installations recorded; undefined: not recorded. */
 function beforeOurs(
   target: Target,
   stage: HookStage,
@@ -46,7 +46,7 @@ function beforeOurs(
   return undefined;
 }
 
-/** Our line replaced by the site's hook in it, in every part of a queue's value. */
+/** The value with our line replaced by the site's hook that it chains, in every part of a queue's value. */
 function unwrapped(target: Target, value: string, directories: readonly string[]): string | null {
   if (target.kind !== 'queue') return unwrapHookCommand(value, directories);
   const parsed = parseQueueValue(value);
@@ -91,8 +91,8 @@ function* placesOf(site: Site): Generator<readonly [Target, (stage: HookStage) =
 }
 
 /**
- * What takes our hooks out of Grid Engine everywhere. `history`: changes of earlier installations, oldest first; without
- * them the site's hook is taken from our line. Pure.
+ * The changes that take our hooks out of Grid Engine everywhere. `history`: changes of earlier installations, oldest
+ * first; where they don't help, the site's hook is taken from our line. Pure.
  */
 export function planRemoval(site: Site, history: readonly Change[], directories: readonly string[]): RemovalPlan {
   const changes: Change[] = [];
