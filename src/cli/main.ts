@@ -10,7 +10,7 @@ const { stdout, stderr } = process;
 const words = process.argv.slice(2);
 const terminals = [0, 1, 2].filter(isatty);
 
-/** Who reads only the first lines (`| head`) is no error. */
+/** A reader that stops early (`| head`) is no error; a command that changes something goes on all the same. */
 function leaveOnBrokenOutput({ code, message }: NodeJS.ErrnoException): void {
   if (code === 'EPIPE' && isChange(words)) return;
   if (code === 'EPIPE') process.exit();
@@ -19,8 +19,8 @@ function leaveOnBrokenOutput({ code, message }: NodeJS.ErrnoException): void {
 }
 
 /**
- * At its end Node gives terminals their settings back, and aborts, with a dump of its memory, where one has gone:
- * /dev/null takes its place, under the lowest number that is free.
+ * On exit, Node restores the settings of terminals, and aborts with a core dump if one has vanished. So /dev/null takes
+ * the place of a vanished terminal: it is opened under the lowest free descriptor, which is the one just closed.
  */
 function forgetGoneTerminals(): void {
   for (const descriptor of terminals.filter((one) => !isatty(one))) {
@@ -34,10 +34,10 @@ function forgetGoneTerminals(): void {
 }
 
 process.on('exit', forgetGoneTerminals);
-// A file size limit is an error of the write.
+// At the file size limit, let the write fail instead of ending the process.
 process.on('SIGXFSZ', () => undefined);
 stdout.on('error', leaveOnBrokenOutput);
-// Warnings that nobody reads must not stop the answer.
+// Warnings that can't be written must not stop the answer.
 stderr.on('error', () => undefined);
 void runProgram(words, packageVersion(), processTerminal).then((status) => {
   process.exitCode = status;

@@ -10,12 +10,12 @@ import { outputFormat } from './output';
 import { describeSeries, withNodeReader } from './stores/node-database';
 import type { Terminal } from './terminal';
 
-/** What is older says nothing of now: a source that is read no more, a sampler that has died. */
+/** Older readings do not show the present state: their source is no longer read, or the sampler has died. */
 const RECENT_MS = 300_000;
 
 /**
- * Under a name that nobody else has, so that neither a reader sees half of it nor a link leads elsewhere: the directory
- * may be another user's.
+ * Writes to a new file and renames it, so that a reader never sees half of it and no link of another user, who may own
+ * the directory, is followed.
  */
 function replaceWhole(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.new`;
@@ -37,7 +37,7 @@ function replaceWhole(path: string, text: string): void {
   }
 }
 
-/** What this host's samplers and sources say now. Rejects with UserError where node.db can't be read. */
+/** The present figures of this host's samplers and sources. Rejects with UserError if node.db can't be read. */
 export async function nodeFigures(settings: Settings, nowMs: number, version: string): Promise<NodeFigures> {
   return withNodeReader(settings.state_dir, (reader) => {
     const from = nowMs - RECENT_MS;
@@ -59,7 +59,7 @@ export async function nodeFigures(settings: Settings, nowMs: number, version: st
   });
 }
 
-/** This host's metrics for Prometheus, printed or (a path) written; resolves to the exit status. Rejects with CommandError. */
+/** Prints this host's metrics for Prometheus, or writes them to a path; resolves to the exit status. */
 export async function writeNodeMetrics(
   options: GlobalOptions,
   to: string | true,

@@ -50,7 +50,7 @@ export interface NodeOptions {
   readonly execPath: string;
 }
 
-/** Throws CommandError unless only root can change the path and it is local: root's hooks must not hang or be misled. */
+/** Throws CommandError unless the path is local, and only root can change it: root's hooks depend on what is there. */
 function requireSafe(what: string, path: string, option: string): void {
   if (!path.startsWith('/')) throw usageError(`${option} "${path}": give an absolute path`);
   const reason = untrusted(path);

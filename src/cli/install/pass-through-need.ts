@@ -14,7 +14,7 @@ const MOST_CONFIG_BYTES = MIB;
 
 /**
  * How many jobs on this host have a copy of the configuration that names our hooks: a change in qmaster does not reach
- * them. A user can fake that, as the copy holds the job's arguments, too; the pass-through then stays, which is harmless.
+ * them. A user can fake that, as the copy holds the job's arguments, too; then the pass-through only stays longer.
  */
 function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: string): number {
   return daemons(owners, procRoot).filter(({ name, pid, directoryUid }) => {
@@ -26,7 +26,7 @@ function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: st
 }
 
 /**
- * Whether hooks must stay at their path on this host. "named": something names them; "unnamed": nothing does now, but an
+ * Whether hooks must stay at their path on this host. "named": something names them; "unnamed": nothing does, but an
  * execd may not know that yet; "alone": there is no Grid Engine that could name them.
  */
 export type PassThroughNeed =

@@ -5,7 +5,7 @@ import { RUN_NAME } from '../../sampler/job/run-directory';
 import { setMode } from '../../base/set-owner';
 import { hookConfText, parseHookConf, type HookConf } from './hook-conf';
 
-/** Directory that PREFIX/current points to after removal; its hooks start only the site's own (hooks/pass-through.sh). */
+/** The directory that PREFIX/current points to after removal, with hooks that start only the site's own. */
 export const PASS_THROUGH = 'uninstalled';
 
 export function readHookConf(directory: string): HookConf | null {

@@ -32,12 +32,12 @@ interface RemovalOptions {
 
 const FLUSH_PATIENCE = 5;
 const LET_GO_MS = 3000;
-/** In the directory of the pass-through hooks: made when nobody named the hooks any more. */
+/** A file beside the pass-through hooks, made when nothing named the hooks any more. */
 const UNNAMED = 'unnamed-since';
-/** An execd gets a changed configuration with its next load reports. */
+/** An execd gets a changed configuration in answer to its next load report. */
 const TAKEN_UP_AFTER_MS = 600_000;
 
-/** Hands over what can still be handed over. */
+/** Delivers the records that can still be delivered. */
 function flushStep(settings: Settings): Step[] {
   if (!existsSync(join(settings.state_dir, 'node.db'))) return [];
   return [
@@ -57,7 +57,7 @@ function flushStep(settings: Settings): Step[] {
   ];
 }
 
-/** Takes away what this host starts by itself. */
+/** Removes the services and timers of this host, and their files. */
 function systemSteps(options: RemovalOptions): Step[] {
   const { places, prefix, settings } = options;
   const steps = [
@@ -73,7 +73,7 @@ function systemSteps(options: RemovalOptions): Step[] {
   return [...steps, { says: 'systemctl daemon-reload', apply: () => systemctl(['daemon-reload'], 'run it by hand') }];
 }
 
-/** What the hooks of a version are told; by the settings where its own file is lost. */
+/** The hook.conf of a version, or one made from the settings if it is lost. */
 function hookConfOf({ prefix, settings, settingsPath }: RemovalOptions, name: string): HookConf {
   const program = join(prefix, name);
   return (
@@ -91,7 +91,7 @@ function hookConfOf({ prefix, settings, settingsPath }: RemovalOptions, name: st
   );
 }
 
-/** Switches to the pass-through hooks; on the way from them to nothing there is nothing to switch. */
+/** Switches to the pass-through hooks; empty if they are current already, or nothing is installed. */
 function passThroughSteps(options: RemovalOptions): Step[] {
   const { prefix, source, settings } = options;
   const current = currentVersion(prefix);
@@ -107,7 +107,7 @@ function passThroughSteps(options: RemovalOptions): Step[] {
 }
 
 async function versionsInUse(prefix: string): Promise<readonly string[]> {
-  // A sampler whose epilog has just answered is on its way out.
+  // A sampler that has just acknowledged its epilog is about to end.
   const deadline = monotonicMs() + LET_GO_MS;
   for (;;) {
     const running = runningVersions(prefix);
@@ -138,7 +138,7 @@ function versionStep({ prefix, settings }: RemovalOptions): Step[] {
   ];
 }
 
-/** Since when nobody names the hooks, as far as earlier uninstallations saw; null: this is the first that sees it. */
+/** When an earlier uninstallation first found that nothing names the hooks (ms); null: none has found so. */
 function unnamedSince(prefix: string): number | null {
   return statSync(join(prefix, PASS_THROUGH, UNNAMED), { throwIfNoEntry: false })?.mtimeMs ?? null;
 }
@@ -205,7 +205,7 @@ function purgeSteps({ settings, settingsPath, purge }: RemovalOptions): Step[] {
       return null;
     },
   });
-  // Last, for the directories are found by it.
+  // The settings go last: they name the directories.
   return [
     ...(existsSync(state) ? [remove(state, withDb)] : []),
     ...(existsSync(run) ? [remove(run, '')] : []),
@@ -213,7 +213,7 @@ function purgeSteps({ settings, settingsPath, purge }: RemovalOptions): Step[] {
   ];
 }
 
-/** What takes the program off this host, in order; running jobs are finished by the samplers that they have. */
+/** The steps that remove the program from this host, in order; running jobs are finished by their present samplers. */
 export function planNodeRemoval(options: RemovalOptions): readonly Step[] {
   const { settings } = options;
   return [

@@ -9,7 +9,7 @@ import { runsCurrent } from './versions';
 
 const ENDS_WITHIN_MS = 10_000;
 
-/** Ends the sampler of this host, which keeps what it knows for the next one. */
+/** Ends the host's sampler, which stores what it knows for its successor. */
 async function endSampler(settings: Settings): Promise<void> {
   const pid = servicePid(settings);
   if (pid === null) return;
@@ -19,8 +19,8 @@ async function endSampler(settings: Settings): Promise<void> {
 }
 
 /**
- * What makes this host's sampler run, or end, as the scope says; `renewed`: the program has changed. Jobs that run go
- * from one to the other.
+ * Makes the host's sampler service run, or end, as the scope says; `renewed`: the program has changed. The new samplers
+ * take over running jobs.
  */
 export function samplerSteps(host: Host, renewed: boolean): Step[] {
   const { prefix, settings } = host;
@@ -38,7 +38,7 @@ export function samplerSteps(host: Host, renewed: boolean): Step[] {
   });
 }
 
-/** Ends the sampler and hands each of its jobs to one of its own. */
+/** Ends the host's sampler service and starts a sampler for each of its jobs. */
 export function removeSamplerSteps({
   places,
   settings,

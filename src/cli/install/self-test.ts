@@ -18,7 +18,7 @@ import { hookConfText, type HookConf } from './hook-conf';
 import { DISABLED_FILE } from '../../sampler/delivery/node-status';
 
 export interface SelfTest {
-  /** The hooks can be configured for this host: they end with 0, in time, and a job gets its record. */
+  /** The hooks can be configured for this host: they end with status 0 in time, and a job gets its record. */
   readonly ok: boolean;
   /** What went wrong, or what was not tested; one line each. */
   readonly problems: readonly string[];
@@ -34,8 +34,8 @@ const RECORD_WITHIN_MS = 15_000;
 const PREFIX = 'self-test.';
 
 /**
- * Stands in for the shepherd: its directory is the job's spool directory, it starts the hooks as Grid Engine does by our
- * line, and leaves job_pid and usage where the sampler looks for them.
+ * Stands in for the shepherd: it works in the job's spool directory, starts the hooks as our line in Grid Engine's
+ * configuration does, and leaves job_pid and usage where the sampler looks for them.
  */
 const SHEPHERD = `
 cd "$1" || exit 1
@@ -102,14 +102,14 @@ interface Stage {
   readonly settingsPath: string;
 }
 
-/** A site in small, inside one private directory: the installed hooks by links, a hook.conf and settings of its own. */
+/** Makes a miniature site in a private directory: links to the installed hooks, its own hook.conf and settings. */
 function setStage(directory: string, conf: HookConf, deliverAs: string): Stage {
   const settingsPath = join(directory, 'qmemacct.toml');
   const hooks = join(directory, 'hooks');
   const spool = join(directory, 'active_jobs', '1.1');
   const state = join(directory, 'state');
   for (const path of [hooks, spool, join(state, 'run'), join(state, 'outbox')]) mkdirSync(path, { recursive: true });
-  // The deliverer, who is not root, has to get through to its file.
+  // The deliverer, which is not root, must reach the accounting DB in there.
   setMode(directory, 0o711);
   const owner = delivererIdentity(deliverAs) ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   makeOwnedDirectory(join(directory, 'accounting'), 0o750, owner);
@@ -125,7 +125,7 @@ function setStage(directory: string, conf: HookConf, deliverAs: string): Stage {
       `deliver_as = ${JSON.stringify(deliverAs)}`,
       'delivery_jitter_ms = 0',
       'delivery_patience = 3',
-      // Nothing may go on running from a version that is being tried.
+      // No listener may stay behind that runs from a version under test.
       'listener_linger = 0',
       '',
     ].join('\n'),
@@ -155,7 +155,7 @@ async function recordIn(accounting: string): Promise<JobRecord | null> {
   }
 }
 
-/** The record in the accounting DB, or why it did not get there. */
+/** The record in the accounting DB; a string: why it did not arrive. */
 async function delivered(settingsPath: string): Promise<JobRecord | string> {
   const settings = loadSettings(settingsPath);
   const deadline = monotonicMs() + RECORD_WITHIN_MS;
@@ -180,7 +180,7 @@ async function delivered(settingsPath: string): Promise<JobRecord | string> {
   }
 }
 
-/** Waits until the sampler, which outlives the epilog, has left the stage. */
+/** Waits, 5 s at most, until the sampler, which outlives the epilog, has ended. */
 async function samplerGone(settingsPath: string): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
     if (![...otherCommandLines()].some((words) => words.includes(settingsPath))) return;
@@ -203,7 +203,7 @@ function hookProblems({ prolog, epilog, noise }: Played): string[] {
 
 const LEFTOVER_AFTER_MS = 600_000;
 
-/** Removes what a self-test that was killed has left; another one may be running. */
+/** Removes what killed self-tests left; not recent directories, as another self-test may be running. */
 function removeLeftovers(stateDir: string): void {
   for (const name of readdirSync(stateDir)) {
     const path = join(stateDir, name);
@@ -212,7 +212,7 @@ function removeLeftovers(stateDir: string): void {
   }
 }
 
-/** One that could not be made, and why. */
+/** The result of a self-test that could not be made, with the reason. */
 export const failedTest = (reason: string): SelfTest => ({
   ok: false,
   problems: [reason],
@@ -223,8 +223,8 @@ export const failedTest = (reason: string): SelfTest => ({
 });
 
 /**
- * Plays a job of half a second through the installed hooks, sampler and deliverer, in a private directory under the state
- * directory: the site's stores are not touched. As root only. Never rejects.
+ * Runs a half-second job through the installed hooks, sampler and deliverer, in a private directory under the state
+ * directory: the site's stores are not touched. Needs root. Never rejects.
  */
 export function selfTest(conf: HookConf, deliverAs: string): Promise<SelfTest> {
   return tryHooks(conf, deliverAs).catch((error: unknown) => failedTest(`it could not be made: ${reasonOf(error)}`));
@@ -255,7 +255,7 @@ async function tryHooks(conf: HookConf, deliverAs: string): Promise<SelfTest> {
   }
 }
 
-/** What a good one took: "prolog 12 ms, epilog 40 ms, 3 samples in the full mode". */
+/** The figures of a self-test: "prolog 12 ms, epilog 40 ms, 3 samples in the full mode". */
 export function describeTest({ prologMs, epilogMs, samples, mode }: SelfTest): string {
   const sampled = samples === null ? '' : `, ${samples} samples in the ${mode ?? 'full'} mode`;
   return `prolog ${prologMs ?? '?'} ms, epilog ${epilogMs ?? '?'} ms${sampled}`;

@@ -24,7 +24,7 @@ import { currentVersion } from './versions';
 const ANSWERS_WITHIN_MS = 30_000;
 const ENDS_WITHIN_MS = 20_000;
 
-/** What is wrong with the server that answers at the socket, '' where nothing is; null: none answers. */
+/** What is wrong with the server that answers at the socket; '': nothing; null: none answers. */
 export async function answering(socket: string): Promise<string | null> {
   const client = newServerClient(socket);
   try {
@@ -41,7 +41,7 @@ export async function answering(socket: string): Promise<string | null> {
   }
 }
 
-/** Asks the server until it answers, and qmaster has answered it; resolves to what is wrong with it, or null. */
+/** Asks the server until it reports no problem, 30 s at most; resolves to what is wrong, or null. */
 async function testQuestion({ serve_socket: socket }: Settings): Promise<string | null> {
   const deadline = performance.now() + ANSWERS_WITHIN_MS;
   for (;;) {
@@ -55,7 +55,7 @@ async function testQuestion({ serve_socket: socket }: Settings): Promise<string 
   }
 }
 
-/** As cron does every minute from now on. */
+/** Starts the server as cron will do every minute from now on. */
 function startNow(prefix: string, socket: string, { uid, gid }: Ownership): string | null {
   const script = `/bin/sh -p ${join(hookDirectory(prefix), 'serve.sh')} ${dirname(socket)} 2>&1 | logger -t qmemacct`;
   const become = ['--reuid', String(uid), '--regid', String(gid), '--init-groups'];
@@ -70,7 +70,7 @@ function startNow(prefix: string, socket: string, { uid, gid }: Ownership): stri
   return null;
 }
 
-/** The process that made the socket; null: none answers there. */
+/** The process that made the socket; null: nothing answers there. */
 async function serverAt(socket: string): Promise<PeerCredentials | null> {
   return new Promise((resolve) => {
     const probe = connect(socket);
@@ -83,11 +83,11 @@ async function serverAt(socket: string): Promise<PeerCredentials | null> {
   });
 }
 
-/** Whether hooks/serve.sh runs a server there, be it one that begins or ends. */
+/** Whether hooks/serve.sh runs a server at the socket, even one that is just starting or ending. */
 function isLocked(socket: string): boolean {
   let file: number;
   try {
-    // The directory is another user's, who may put anything there.
+    // The directory belongs to another user, who may have put anything there.
     file = openSync(join(dirname(socket), 'lock'), constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch {
     return false;
@@ -99,7 +99,7 @@ function isLocked(socket: string): boolean {
   }
 }
 
-/** Ends a server of that user, and waits until it is gone with its lock: until then the next one leaves at once. */
+/** Ends the owner's server and waits until its lock is free: until then, the next server would exit at once. */
 async function endServer(socket: string, { uid }: Ownership): Promise<string | null> {
   const deadline = performance.now() + ENDS_WITHIN_MS;
   const told = new Set<number>();
@@ -119,7 +119,7 @@ async function endServer(socket: string, { uid }: Ownership): Promise<string | n
   }
 }
 
-/** Whether a server still runs from the version before: an upgrade was interrupted. */
+/** Whether a server still runs from the previous version, as after an interrupted upgrade. */
 function isOfOldVersion(prefix: string): boolean {
   const main = programPath('cli/main', '/');
   const current = join(prefix, currentVersion(prefix) ?? '');
@@ -128,20 +128,20 @@ function isOfOldVersion(prefix: string): boolean {
   return [...otherCommandLines()].some((words) => words.includes('serve') && words.some(isOld));
 }
 
-/** Whether the server is up that systemd or cron starts here. */
+/** Whether the server that systemd or cron starts here is running. */
 function isUp({ units }: SystemPlaces, socket: string): boolean {
   return units === null ? isLocked(socket) : systemctl(['is-active', '--quiet', `${SERVER.name}.service`], '') === null;
 }
 
 /**
- * What makes `qmemacct serve` run on this host, as the user of the accounting DB: by systemd, else by cron; it is asked
- * a question in the end. `renewed`: the program has changed.
+ * Makes `qmemacct serve` run on this host, as the user of the accounting DB: by systemd, else by cron. The last step
+ * checks that the server answers. `renewed`: the program has changed.
  */
 export function serveSteps(host: Host, renewed: boolean): Step[] {
   const { places, settings, prefix } = host;
   const { serve_socket: socket } = settings;
   requirePlain('serve_socket =', socket);
-  // The unit says where the server may write.
+  // The unit names the directory where the server may write.
   if (places.units !== null && !isPostgresUrl(settings.accounting)) requirePlain('accounting =', settings.accounting);
   const identity = delivererOwner(settings);
   const isCurrent = !renewed && !isOfOldVersion(prefix);
@@ -161,7 +161,7 @@ export function serveSteps(host: Host, renewed: boolean): Step[] {
   return [...made, ...steps, { says: `ask the server at ${socket}`, apply: () => testQuestion(settings) }];
 }
 
-/** Ends the server that an installation has set up, and takes its files away; those that were changed stay. */
+/** Ends the server that an installation set up, and removes its files except changed ones. */
 export function removeServeSteps(places: SystemPlaces, settings: Settings): Step[] {
   return removalSteps(SERVER, places, () => endServer(settings.serve_socket, delivererOwner(settings)));
 }

@@ -13,18 +13,18 @@ import { fileSteps, removeFiles } from './system-files';
 
 type UnitKind = 'service' | 'timer' | 'socket';
 
-/** What a host starts by itself: by units of systemd, else by a table of cron, whose templates are in hooks/. */
+/** What a host starts by itself: by systemd units, else by a cron table; their templates are in hooks/. */
 interface Service {
-  /** Of its units and its table. cron passes over names with a dot. */
+  /** The name of its units and its cron table; no dot, as cron ignores such files. */
   readonly name: string;
   readonly units: readonly UnitKind[];
-  /** Whether its files are an admin's to change: upgrades leave those alone. */
+  /** Whether an admin may change its files: upgrades then leave changed ones alone. */
   readonly mayBeChanged: boolean;
-  /** What is so until it runs. */
+  /** The consequence while it does not run. */
   readonly without: string;
-  /** What an admin sees to where neither systemd nor cron runs. */
+  /** What an admin must make sure of where neither systemd nor cron runs. */
   readonly byHand: string;
-  /** What its removal does, besides taking its files away. */
+  /** What its removal does, besides removing its files. */
   readonly saysEnd: string;
 }
 
@@ -86,33 +86,33 @@ export interface Host {
   readonly hooks: string;
 }
 
-/** Those of its units that begin it: a timer at its time, else all at each boot. */
+/** The units that start the service: its timer, else all of them at each boot. */
 const beginOf = ({ units }: Service): readonly UnitKind[] => (units.includes('timer') ? ['timer'] : units);
 
 const unitsOf = ({ name }: Service, kinds: readonly UnitKind[]): readonly string[] =>
   kinds.map((kind) => `${name}.${kind}`);
 
-/** Paths of those units, else of the cron table; none where neither systemd nor cron runs. */
+/** Paths of the units, else of the cron table; empty if neither systemd nor cron runs. */
 function pathsOf(service: Service, { units, cron }: SystemPlaces, kinds = service.units): readonly string[] {
   if (units !== null) return unitsOf(service, kinds).map((name) => join(units, name));
   return cron === null ? [] : [join(cron, service.name)];
 }
 
-/** Whether something on this host starts the service. */
+/** Whether a unit or cron table on this host starts the service. */
 export function isSetUp(service: Service, places: SystemPlaces): boolean {
   return pathsOf(service, places, beginOf(service)).some((path) => existsSync(path));
 }
 
-/** Whether its timer waits for the next time: an installation may have been interrupted before it started that. */
+/** Whether its timer is active; an interrupted installation may not have started it. */
 export function isTimed(service: Service, { units, cron }: SystemPlaces): boolean {
   if (units === null) return cron !== null;
   return systemctl(['is-active', '--quiet', ...unitsOf(service, beginOf(service))], '') === null;
 }
 
-/** A cron table and a unit take no other characters as they are. */
+/** In cron tables and units only these characters have no special meaning. */
 const PLAIN_PATH = /^[\w./@+-]+$/;
 
-/** Throws a usage error where a path can't stand in a cron table or a unit. */
+/** Throws a usage error if a path can't be written into cron tables and units. */
 export function requirePlain(name: string, path: string): void {
   if (!PLAIN_PATH.test(path))
     throw usageError(`${name} "${path}": stands in units and cron tables, which take letters, digits and ./@+-_ only`);
@@ -121,7 +121,7 @@ export function requirePlain(name: string, path: string): void {
 /** Whether systemd or cron runs here. */
 export const isAttended = ({ units, cron }: SystemPlaces): boolean => units !== null || cron !== null;
 
-/** Text of a file in `hooks`, with what this host has for the words between "@". */
+/** Text of a template in `hooks`, with this host's values for the words between "@". */
 export function fromTemplate({ prefix, settings, settingsPath, hooks }: Host, name: string): string {
   const { serve_socket: socket, accounting } = settings;
   return readFileSync(join(hooks, name), 'utf8')
@@ -134,7 +134,7 @@ export function fromTemplate({ prefix, settings, settingsPath, hooks }: Host, na
     .replaceAll('@WRITABLE@', isPostgresUrl(accounting) ? '' : `-${dirname(accounting)}`);
 }
 
-/** Runs systemctl; returns why it did not work and what follows from that, or null. */
+/** Runs systemctl; null: success; else why it failed, with `otherwise` (the consequence, or what to do). */
 export function systemctl(words: readonly string[], otherwise: string): string | null {
   try {
     execFileSync('systemctl', [...words], { stdio: 'pipe', timeout: 60_000 });
@@ -144,7 +144,7 @@ export function systemctl(words: readonly string[], otherwise: string): string |
   }
 }
 
-/** Starts a service by its hook, which leaves it to itself; returns why that did not work, or null. */
+/** Starts a service by its hook script, which detaches it; null: success, else why it failed. */
 export function startHook({ prefix }: Host, service: Service, script: string, how: string): string | null {
   const { status } = spawnSync('/bin/sh', ['-p', join(hookDirectory(prefix), script), how], {
     stdio: 'ignore',
@@ -163,15 +163,15 @@ function unitStart(service: Service): Step {
 }
 
 interface Start {
-  /** Whether it is to be started only where its files change. */
+  /** Whether it runs already: it is then started again only if its files change. */
   readonly runs: boolean;
-  /** Starts it where systemd does not and cron would only later. */
+  /** Starts it where systemd does not run, as cron would do so only later. */
   readonly now?: Step;
-  /** Looks for it after its start; resolves to what is wrong with it, or null. */
+  /** Checks it after its start; resolves to what is wrong, or null. */
   readonly look?: () => Promise<string | null>;
 }
 
-/** Writes the files of a service, and starts it from now on and after each boot. */
+/** Writes the files of a service, and starts it now and after each boot. */
 export function setUpSteps(service: Service, host: Host, { runs, now, look }: Start): Step[] {
   const { units } = host.places;
   const paths = pathsOf(service, host.places);
@@ -192,7 +192,7 @@ export function setUpSteps(service: Service, host: Host, { runs, now, look }: St
   ];
 }
 
-/** Ends those units that are there. */
+/** Stops the units that exist. */
 function stopUnits(service: Service, units: string): string | null {
   const stop = (kinds: readonly UnitKind[], words: readonly string[], otherwise: string): string | null => {
     const there = unitsOf(service, kinds).filter((name) => existsSync(join(units, name)));
@@ -207,8 +207,8 @@ function stopUnits(service: Service, units: string): string | null {
 }
 
 /**
- * Ends a service and takes its files away, but those that were changed, which do nothing any more. `end`: what else ends
- * it; `runs`: also where it has no files.
+ * Ends a service and removes its files, except changed ones, which no longer do anything. `end`: ends it otherwise than
+ * by systemd; `runs`: do so even if it has no files.
  */
 export function removalSteps(service: Service, places: SystemPlaces, end?: Step['apply'], runs = false): Step[] {
   const { units } = places;
@@ -223,6 +223,6 @@ export function removalSteps(service: Service, places: SystemPlaces, end?: Step[
     },
   };
   if (units !== null) return [ended, ...removed];
-  // Else cron would start it again.
+  // Files first, or cron would start it again.
   return end === undefined ? removed : [...removed, ended];
 }

@@ -4,13 +4,13 @@ import { wrap } from '../../report/screen/layout';
 
 const WIDTH = 118;
 
-/** The help of a key, and what may be written there. */
+/** The help text of a key, with its allowed values. */
 export function settingHelp(key: keyof Settings): string {
   const { help, allowed } = SETTINGS[key];
   return allowed === '' ? `${help}.` : `${help}. Allowed: ${allowed}.`;
 }
 
-/** Tables, which stand at the end of the file. */
+/** Examples for the keys that are TOML tables, which come at the end of the file. */
 const TABLES: Readonly<Partial<Record<keyof Settings, string>>> = {
   export: '#[[export]]\n#name = "graphite"\n#kind = "graphite"\n#address = "tcp://HOST:2003"\n#what = "node"',
   sources: '#[sources.meminfo]\n#interval = 10',

@@ -7,7 +7,7 @@ import { reasonOf, UserError } from '../../base/user-error';
 /** STATE/installed: what the last `install --node` or `doctor --self-test` on this host found. */
 const stampShape = object({
   prefix: string,
-  /** VERSION-BUILD that was tested. */
+  /** The VERSION-BUILD that was tested. */
   version: string,
   /** ISO 8601, UTC. */
   tested_at: string,
@@ -20,7 +20,7 @@ export type Stamp = ValueOf<typeof stampShape>;
 
 const FILE = 'installed';
 
-/** Notes what a self-test found of an installation. Throws UserError. */
+/** Writes down the result of an installation's self-test. Throws UserError. */
 export function writeStamp(
   stateDir: string,
   installed: Pick<Stamp, 'prefix' | 'version' | 'services'>,
@@ -38,12 +38,12 @@ export function writeStamp(
   }
 }
 
-/** What is not installed has not been tested. */
+/** Removes the stamp, as an uninstalled program counts as untested. */
 export function removeStamp(stateDir: string): void {
   rmSync(join(stateDir, FILE), { force: true });
 }
 
-/** null: never installed here. */
+/** null: not tested here, or the stamp is unreadable. */
 export function readStamp(stateDir: string): Stamp | null {
   let text: string;
   try {

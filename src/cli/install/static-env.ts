@@ -5,7 +5,7 @@ import { untrusted } from '../../base/trusted-path';
 
 const WITHIN_MS = 5000;
 
-/** Whether it does what the line of a hook wants of it: starts a shell with nothing of the environment. */
+/** Whether the program does what a hook line needs: `-i` starts a shell with an empty environment. */
 function clearsEnvironment(path: string): boolean {
   const { status } = spawnSync(path, ['-i', '/bin/sh', '-p', '-c', '[ -z "${QMEMACCT_PROBE-}" ] && exit 42'], {
     cwd: '/',
@@ -17,8 +17,8 @@ function clearsEnvironment(path: string): boolean {
 }
 
 /**
- * Why `path` must not be the `env` of a root hook where Grid Engine passes the job owner's LD_* on to it; null: it can.
- * Only a static program is out of the loader's reach, and only where nobody but root can put another one there.
+ * Why `path` must not be the `env` of a root hook if Grid Engine passes the job owner's LD_* variables to it; null: it
+ * may be. The loader can't affect a static program, which is safe only if nobody but root can replace it.
  */
 export function unsafeEnv(path: string): string | null {
   try {

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { usageError } from '../command';
 
-/** One thing that an installation does, said before it is done. */
+/** One step of an installation; `says` is shown before the step is applied. */
 export interface Step {
   readonly says: string;
-  /** Does it; what it returns is a warning. */
+  /** Applies the step; returns a warning, or null. */
   readonly apply: () => string | null | Promise<string | null>;
 }
 
@@ -19,7 +19,7 @@ export function step(says: string, apply: () => void): Step {
   };
 }
 
-/** Asks before something is changed; --yes answers. Throws a usage error where nobody can be asked. */
+/** Asks before a change; --yes answers for the user. Throws a usage error if there is no terminal to ask on. */
 export async function confirmed(question: string, { yes }: { readonly yes?: boolean }): Promise<boolean> {
   if (yes) return true;
   if (!process.stdin.isTTY) throw usageError('there is no terminal to ask on: look with --dry-run, then give --yes');

@@ -13,7 +13,7 @@ function readIfThere(path: string): string | null {
   }
 }
 
-/** Writes a file whose content differs. */
+/** Writes a file if its content differs. */
 export function fileSteps(path: string, text: string): Step[] {
   if (readIfThere(path) === text) return [];
   return [
@@ -24,13 +24,13 @@ export function fileSteps(path: string, text: string): Step[] {
   ];
 }
 
-/** Takes files away. */
+/** Removes files. */
 export const removeFiles = (paths: readonly string[]): Step[] =>
   paths.map((path) => step(`remove ${path}`, () => rmSync(path, { force: true })));
 
 const TMPFILES = 'qmemacct.conf';
 
-/** /run is empty after a boot. */
+/** Lets systemd-tmpfiles make a run directory under /run at each boot, as /run is empty then. */
 export function tmpfilesSteps(places: SystemPlaces, runDir: string): Step[] {
   if (places.tmpfiles === null || !/^(\/var)?\/run\//.test(runDir)) return [];
   const lines = [
@@ -50,7 +50,7 @@ function replaceLink(path: string, target: string): void {
   renameSync(fresh, path);
 }
 
-/** A link in everyone's PATH, where that name is free. */
+/** Makes a link in everyone's PATH if the name is free. */
 export function linkSteps(places: SystemPlaces, prefix: string): Step[] {
   if (places.commands === null) return [];
   const path = join(places.commands, 'qmemacct');
@@ -58,13 +58,13 @@ export function linkSteps(places: SystemPlaces, prefix: string): Step[] {
   const there = lstatSync(path, { throwIfNoEntry: false });
   const old = there?.isSymbolicLink() === true ? readlinkSync(path) : null;
   if (old === target) return [];
-  // One of an installation under another prefix that has gone is free as well.
+  // A dangling link to a removed installation under another prefix also counts as free.
   const isFree = there === undefined || (old?.endsWith('/current/bin/qmemacct') === true && !existsSync(path));
   if (isFree) return [step(`link ${path} to ${target}`, () => replaceLink(path, target))];
   return [{ says: `leave ${path}`, apply: () => `${path}: is something else; the command is ${target}` }];
 }
 
-/** Takes away what `tmpfilesSteps` and `linkSteps` have made. */
+/** Removes what `tmpfilesSteps` and `linkSteps` made. */
 export function removeSystemFiles(places: SystemPlaces, prefix: string): Step[] {
   const boot = places.tmpfiles === null ? [] : [join(places.tmpfiles, TMPFILES)].filter((path) => existsSync(path));
   const link = places.commands === null ? [] : [join(places.commands, 'qmemacct')];

@@ -18,12 +18,12 @@ import { hookConfText, shellQuoted, type HookConf } from './hook-conf';
 import type { NodeBinary } from './local-path';
 import { programFiles } from './program-files';
 
-/** Stands for the version's own directory in what is hashed: its name holds the hash. */
+/** Replaces the version's own directory in the hashed text, because the directory's name contains the hash. */
 const ITSELF = '@PROGRAM@';
 
 /** One build of the program with one set of options: a directory that is written once and never changed. */
 export interface Version {
-  /** VERSION-BUILD; BUILD is a hash of everything in it. */
+  /** VERSION-BUILD; BUILD is a hash of all its files. */
   readonly name: string;
   readonly directory: string;
   /** Where the files come from. */
@@ -35,7 +35,7 @@ export interface Version {
 
 type ConfOptions = Omit<HookConf, 'node' | 'program'>;
 
-/** First digits of a hash over the program's files, its hook.conf, and `ownNode`: the path of a Node that is copied. */
+/** First digits of a hash over the program's files, its hook.conf, and `ownNode`, a Node to be copied (null: none). */
 function buildHash(root: string, files: readonly string[], conf: HookConf, ownNode: string | null): string {
   const hash = createHash('sha256');
   const add = (name: string, path: string): void => {
@@ -47,7 +47,7 @@ function buildHash(root: string, files: readonly string[], conf: HookConf, ownNo
   return hash.update(hookConfText(conf)).digest('hex').slice(0, 10);
 }
 
-/** What an installation of `source` under `prefix` would be called and hold. Throws when files are missing. */
+/** Name and contents that an installation of `source` under `prefix` would have. Throws if files are missing. */
 export function describeVersion(source: string, prefix: string, options: ConfOptions, node: NodeBinary): Version {
   const files = programFiles(source);
   const confIn = (directory: string): HookConf => ({
@@ -61,7 +61,7 @@ export function describeVersion(source: string, prefix: string, options: ConfOpt
   return { name, directory, source, files, conf: confIn(directory), node };
 }
 
-/** Whether an installed version still is what its name says. */
+/** Whether an installed version's files still have the hash in its name. */
 export function isIntact(version: Pick<Version, 'directory' | 'name' | 'conf'>): boolean {
   const { directory, conf } = version;
   const itself = (path: string): string => path.replace(directory, ITSELF);
@@ -81,12 +81,12 @@ export function isIntact(version: Pick<Version, 'directory' | 'name' | 'conf'>):
   }
 }
 
-/** The command as installed: with the Node that the hooks use, whatever PATH says. */
+/** Text of the installed command, which starts the hooks' Node, whatever PATH says. */
 function launcher(conf: HookConf): string {
   return `#!/bin/sh\nexec ${shellQuoted(conf.node)} ${shellQuoted(programPath('cli/main', conf.program))} "$@"\n`;
 }
 
-/** Hooks that a power cut left empty would no longer start the site's own ones. */
+/** Syncs a hook to disk: one that a power cut leaves empty would not start the site's own hook. */
 function toDisk(path: string): void {
   const file = openSync(path, 'r');
   fsyncSync(file);
@@ -103,7 +103,7 @@ function fill(target: string, { source, files, conf, node }: Version): void {
   for (const directory of ['bin', 'hooks']) makeDirectory(directory);
   for (const file of files) {
     makeDirectory(dirname(file));
-    // Of a few thousand small files, copyFile would take twice the time.
+    // For a few thousand small files, copyFile would take twice as long.
     const mode = file.endsWith('.sh') ? 0o755 : 0o644;
     writeFileSync(join(target, file), readFileSync(join(source, file)), { mode });
   }
@@ -117,8 +117,8 @@ function fill(target: string, { source, files, conf, node }: Version): void {
 }
 
 /**
- * Writes the version's directory, all of it or nothing. One that is there and intact stays: another host that shares the
- * prefix may have been faster. A damaged one is replaced.
+ * Writes the version's directory, all of it or nothing. An intact one stays, as another host that shares the prefix may
+ * have written it first. A damaged one is replaced.
  */
 export function writeVersion(version: Version): void {
   if (isIntact(version)) return;

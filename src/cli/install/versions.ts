@@ -5,7 +5,7 @@ import { commandLineOf, otherCommandLines } from '../../base/command-lines';
 
 const VERSION_NAME = /^\d+\.\d+\.\d+[\w.+-]*-[0-9a-f]{10}$/;
 
-/** Name of the version that the hooks are taken from; null: none. */
+/** Name of the version whose hooks are in use; null: none. */
 export function currentVersion(prefix: string): string | null {
   try {
     return basename(readlinkSync(join(prefix, 'current')));
@@ -27,7 +27,7 @@ function namesIn(prefix: string): readonly string[] {
   }
 }
 
-/** Makes PREFIX/current another version's, in one step: a hook finds the old one or the new one. */
+/** Points PREFIX/current to another version in one step, so that a hook finds either the old or the new one. */
 export function switchCurrent(prefix: string, name: string): void {
   const current = join(prefix, 'current');
   const there = lstatSync(current, { throwIfNoEntry: false });
@@ -38,7 +38,7 @@ export function switchCurrent(prefix: string, name: string): void {
   renameSync(fresh, current);
 }
 
-/** Names of the versions that a process of this host runs from. */
+/** Names of the versions from which processes on this host run. */
 export function runningVersions(prefix: string, procRoot = '/proc'): ReadonlySet<string> {
   const running = new Set<string>();
   for (const words of otherCommandLines(procRoot))
@@ -47,7 +47,7 @@ export function runningVersions(prefix: string, procRoot = '/proc'): ReadonlySet
   return running;
 }
 
-/** Whether a process runs from the current version; an interrupted upgrade may have left it with the one before. */
+/** Whether a process runs from the current version; after an interrupted upgrade it may run from the previous one. */
 export function runsCurrent(pid: number, prefix: string, procRoot = '/proc'): boolean {
   const current = currentVersion(prefix);
   const words = commandLineOf(pid, procRoot) ?? [];
@@ -61,10 +61,10 @@ export function idleVersions(prefix: string, keep: readonly (string | null)[]): 
 }
 
 const LEFTOVER = /^\.(?:current|uninstalled|\d+\.\d+\.\d+[\w.+-]*-[0-9a-f]{10})\.[0-9a-f]{12}(?:\.damaged)?$/;
-/** Another installation may be at work. */
+/** Younger ones may belong to an installation in progress. */
 const LEFTOVER_AFTER_MS = 600_000;
 
-/** Names of what installations that were killed have left under a prefix. */
+/** Names of what killed installations left under a prefix. */
 export function leftovers(prefix: string, now = Date.now()): readonly string[] {
   return namesIn(prefix).filter((name) => {
     if (!LEFTOVER.test(name)) return false;

@@ -8,10 +8,10 @@ import { checkJson, list, number, object, string, type ValueOf } from '../../bas
 import type { ClusterFacts } from './cluster-facts';
 
 const askedJob = object({ cluster: string, job: number(1), owner: string, since: number() });
-/** A job whose submission asks for a mail at its end (`-ac qmemacct=mail`); `since`: when it was first seen (ms). */
+/** A job submitted with a request for a mail at its end (`-ac qmemacct=mail`); `since`: when it was first seen (ms). */
 type AskedJob = ValueOf<typeof askedJob>;
 
-/** More at one time are not remembered; of one owner, fewer mails go in the day after their end. */
+/** More jobs than these, in all and per owner, are not remembered; an owner gets fewer mails than that in a day. */
 const MOST_JOBS = 100_000;
 const MOST_OF_OWNER = 2000;
 const asked = list(askedJob, MOST_JOBS);
@@ -19,17 +19,17 @@ const FORGOTTEN_AFTER_MS = DAY_MS;
 
 export const askedName = (cluster: string, job: number): string => `${cluster} ${job}`;
 
-/** The jobs that have asked for a mail, in a file that outlives the server: qmaster forgets them when they end. */
+/** The jobs that asked for a mail, kept in a file that outlives the server, as qmaster forgets ended jobs. */
 export class AskedJobs {
   private readonly jobs = new Map<string, AskedJob>();
   private readonly lastSeen = new Map<string, number>();
-  /** When this process began to look (ms): what the file has may have run until then. */
+  /** When this process first looked (ms): jobs read from the file may have run until then. */
   private begin: number | null = null;
-  /** The file has not all of it. */
+  /** Whether the file is out of date. */
   private isChanged = false;
   private readonly problem: (problem: string | null) => void;
 
-  /** `warn` is called where the file can't be read or written, and when it can again. */
+  /** `warn` is called if the file can't be read or written, and when writing works again. */
   constructor(
     private readonly path: string,
     private readonly warn: (line: string) => void,
@@ -39,7 +39,7 @@ export class AskedJobs {
       for (const job of jobs.slice(0, MOST_OF_OWNER)) this.jobs.set(askedName(job.cluster, job.job), job);
   }
 
-  /** Takes in what runs now (ms), and forgets what has been gone for a day. */
+  /** Adds the running jobs that ask for a mail, and forgets jobs gone for a day; `now` in ms. */
   look({ cluster, asked: running }: ClusterFacts, now: number): void {
     const begin = (this.begin ??= now);
     const ofOwner = new Map<string, number>();
@@ -64,7 +64,7 @@ export class AskedJobs {
     return [...this.jobs.values()];
   }
 
-  /** Its mail has gone. The file hears of it at the next look: there may be many in a round, and the ledger knows. */
+  /** For a job whose mail was sent. The file is written at the next `look` only: until then the ledger knows. */
   forget(cluster: string, job: number): void {
     this.remove(askedName(cluster, job));
   }
@@ -90,7 +90,7 @@ export class AskedJobs {
     this.warn(`${problem}: jobs that asked for a mail and have ended meanwhile are forgotten`);
   }
 
-  /** Where that fails the next look tries again. */
+  /** If this fails, the next `look` tries again. */
   private write(): void {
     try {
       replaceFile(this.path, JSON.stringify(this.all()), 0o600);

@@ -13,16 +13,16 @@ export interface RiskFact {
   readonly line: string;
 }
 
-/** What mails rest on of the running cluster. */
+/** What the mails need to know about the running cluster. */
 export interface ClusterFacts {
   readonly cluster: string;
   /** When qmaster was asked (ms). */
   readonly at: number;
   readonly listed: ReadonlySet<number>;
-  /** Whether the jobs that wait are among them. */
+  /** Whether `listed` includes waiting jobs. */
   readonly withPending: boolean;
   readonly risks: readonly RiskFact[];
-  /** Jobs that run and ask for a mail at their end. */
+  /** Listed jobs that ask for a mail at their end. */
   readonly asked: readonly { readonly job: number; readonly owner: string }[];
 }
 

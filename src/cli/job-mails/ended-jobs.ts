@@ -3,16 +3,16 @@ import { groupBy } from '../../base/group-by';
 import type { JobRecord } from '../../record/record';
 import type { ClusterFacts } from './cluster-facts';
 
-/** A job of which records have come, by what decides whether all of it is over. */
+/** A job with records of ended runs, and what decides whether the whole job is over. */
 export interface EndedJob {
   readonly cluster: string;
   readonly job: number;
   readonly submittedAt: string;
   /** ms */
   readonly lastEnd: number;
-  /** More may come although nothing of it runs: another task, or, since a run asked for it, another run. */
+  /** More may come although nothing of it runs now: another array task, or a run that was rescheduled. */
   readonly mayGoOn: boolean;
-  /** Grid Engine's line of every record has been read. */
+  /** Grid Engine's accounting line has been read for every record. */
   readonly isAccounted: boolean;
 }
 
@@ -23,7 +23,7 @@ const RESCHEDULED: ReadonlySet<number | null> = new Set([24, 25]);
 const mayGoOn = ({ task_id, exit_status, failed }: JobRecord): boolean =>
   task_id !== null || exit_status === 99 || RESCHEDULED.has(failed);
 
-/** The jobs of an owner that ended since then (ms), the latest first. Rejects with StoreError. */
+/** The jobs of an owner that ended from `since` to `now` (ms), the latest first. Rejects with StoreError. */
 export async function endedJobs(
   owner: string,
   since: number,
@@ -58,14 +58,14 @@ export async function endedJobs(
   });
 }
 
-/** Grid Engine writes its lines late; without them the cause of a bad end may be missing. */
+/** Grid Engine writes its accounting lines late; without the line, the cause of a bad end may be missing. */
 const LINE_PATIENCE_MS = 60_000;
-/** Where Grid Engine can't be asked for what waits. */
+/** A job is taken to be over after this time without news if Grid Engine can't be asked for waiting jobs. */
 const QUIET_MS = 600_000;
 
 /**
- * Whether nothing more of a job is to come; `ask`: that would take the jobs that wait. `facts`: null: Grid Engine can't be
- * asked.
+ * Whether a job is over: no more of it will come. "ask": the list of waiting jobs is needed to tell. `facts` null: Grid
+ * Engine can't be asked.
  */
 export function stateOfJob(job: EndedJob, facts: ClusterFacts | null, now: number): 'over' | 'open' | 'ask' {
   const quiet = now - job.lastEnd;

@@ -12,7 +12,7 @@ import type { Message } from '../mail/message';
 import type { RiskFact } from './cluster-facts';
 import type { EndedJob } from './ended-jobs';
 
-/** What a mail says. */
+/** Subject and text of a mail. */
 export type MailText = Pick<Message, 'subject' | 'text' | 'html'>;
 
 function mailText(subject: string, lines: readonly string[], stop: string): MailText {
@@ -24,9 +24,9 @@ function mailText(subject: string, lines: readonly string[], stop: string): Mail
   };
 }
 
-/** Why a mail came, and what stops others: for who turned them on with "qmemacct digest". */
+/** The last line of mails that were turned on by "qmemacct digest". */
 export const turnedOn = (host: string): string => `You turned it on; "qmemacct digest off" on ${host} stops it.`;
-/** For who asked for this one. */
+/** The last line of mails that a submission asked for. */
 export const ASKED_FOR = 'The job was submitted with -ac qmemacct=mail, which asks for this mail.';
 
 function subjectOf(job: number, runs: readonly JobRun[]): string {
@@ -39,7 +39,7 @@ function subjectOf(job: number, runs: readonly JobRun[]): string {
   return `Array job ${job}${name}: ${plural(tasks.length, 'task')} ended${well}`;
 }
 
-/** On a job that has ended, what "qmemacct job" shows; `stop`: its last line. Rejects with StoreError. */
+/** The mail about an ended job, with what "qmemacct job" shows; `stop`: its last line. Rejects with StoreError. */
 export async function endedMail(
   { job, cluster, lastEnd }: EndedJob,
   reader: AccountingReader,
@@ -53,7 +53,7 @@ export async function endedMail(
   return mailText(subjectOf(job, runs), lines, stop);
 }
 
-/** On a job that may run out of memory. */
+/** The mail about a job that may run out of memory. */
 export function riskMail({ job, name, line }: RiskFact, host: string): MailText {
   const lines = [
     line,

@@ -20,7 +20,7 @@ interface JobMailParts {
   readonly reader: AccountingReader;
   readonly ledger: Ledger;
   readonly asked: AskedJobs;
-  /** Made for a round with mails. Throws CommandError. */
+  /** Called once per round that has mails to send. Throws CommandError. */
   readonly mailer: () => Mailer;
   /** By owner. */
   readonly choices: () => Promise<ReadonlyMap<string, UserChoice>>;
@@ -28,15 +28,15 @@ interface JobMailParts {
   readonly log: (line: string) => void;
 }
 
-/** Of one kind to one owner within an hour, whether it went or not; what is above waits for the next. */
+/** Mails tried per kind and owner within an hour, successful or not; further mails wait. */
 const MOST_AN_HOUR: Readonly<Record<Kind, number>> = { job: 30, risk: 5 };
-/** Records come late where a host was off. */
+/** How long ago a job may have ended: records come late if a host was down. */
 const LOOK_BACK_MS = 24 * HOUR_MS;
-/** The server's and those of execution hosts. */
+/** How far the server's clock and those of execution hosts may differ. */
 const CLOCKS_APART_MS = 60_000;
-/** Records, and Grid Engine's lines, come after qmaster has forgotten their job. */
+/** Within this time of qmaster forgetting a job, its records and accounting lines come. */
 const RECORDS_COME_MS = 60_000;
-/** The ledger remembers mails this long; a job may be at risk as long. */
+/** How long the ledger remembers mails, since a job may be at risk that long. */
 const REMEMBERED_DAYS = 30;
 const MOST_KNOWN = 100_000;
 
@@ -49,45 +49,45 @@ interface Subject {
   readonly what: string;
 }
 
-/** Whose jobs a mail is wanted of when they have ended. */
+/** An owner who wants mails about ended jobs. */
 interface WantedEnds {
   readonly owner: string;
-  /** Those that ended since then (ms). */
+  /** Only about jobs that ended since then (ms). */
   readonly since: number;
-  /** By `askedName`; null: all. */
+  /** Only about these jobs, by `askedName`; null: about all. */
   readonly jobs: ReadonlySet<string> | null;
 }
 
 interface Round {
   mailer: Mailer | null;
   sent: number;
-  /** The mail server takes no more of this round. */
+  /** The mail server accepts no more mails in this round. */
   isStopped: boolean;
 }
 
-/** Of the owners who want a mail about each job. */
+/** The owners who want a mail about each job. */
 function wantedEnds(choices: ReadonlyMap<string, UserChoice>): readonly WantedEnds[] {
   return [...choices].flatMap(([owner, { also, since }]) =>
     also.includes('each-job') ? [{ owner, since, jobs: null }] : [],
   );
 }
 
-/** Mails to owners about single jobs: that one has ended, or may run out of memory. Each goes at most once. */
+/** Mails to owners about single jobs: that a job has ended, or may run out of memory. Each is sent at most once. */
 export class JobMails {
-  /** Mails that have gone, by name: the ledger has them, too. */
+  /** Mails that need no sending any more, by name; the ledger has them, too. */
   readonly #gone = new Set<string>();
   /** When the last mails to an owner were tried (ms). */
   readonly #times = new Map<string, readonly number[]>();
-  /** When jobs of which more might have come were first seen to be over (ms): in this round, and in the last. */
+  /** When jobs of which more might come were first seen to be over (ms): as of this round, and of the last. */
   #over = new Map<string, number>();
   #overBefore: ReadonlyMap<string, number> = this.#over;
-  /** Those of which the ledger knows mails. */
+  /** The days whose mails the ledger knows. */
   #days: readonly string[] = [];
 
   constructor(private readonly parts: JobMailParts) {}
 
   /**
-   * Sends what is due. Resolves to how many mails went, and whether the jobs that wait have to be known to send others.
+   * Sends the mails that are due. Resolves to their number, and to whether other mails need the list of waiting jobs.
    * Rejects with StoreError or CommandError.
    */
   async round(facts: ClusterFacts | null): Promise<{ readonly sent: number; readonly wantsPending: boolean }> {
@@ -95,7 +95,7 @@ export class JobMails {
     const choices = await this.parts.choices();
     const round: Round = { mailer: null, sent: 0, isStopped: false };
     const oldest = this.#day(REMEMBERED_DAYS);
-    // Of days to come, too: the clock may have been set back since.
+    // Future days count, too: the clock may have been set back.
     this.#days = this.parts.ledger.days().filter((day) => day >= oldest);
     this.#overBefore = this.#over;
     this.#over = new Map();
@@ -113,7 +113,7 @@ export class JobMails {
     return { sent: round.sent, wantsPending };
   }
 
-  /** The jobs that ask for a mail by themselves. */
+  /** The owners of jobs that asked for a mail at submission. */
   #askedEnds(): readonly WantedEnds[] {
     return [...groupBy(this.parts.asked.all(), ({ owner }) => owner)].map(([owner, jobs]) => ({
       owner,
@@ -150,7 +150,7 @@ export class JobMails {
     return wantsPending;
   }
 
-  /** Whether all records of a job have come of which more might; to be asked in every round. */
+  /** Whether all records have come of a job of which more might come; must be called in every round. */
   #isWhole(what: string, state: ReturnType<typeof stateOfJob>, at: number): boolean {
     const since = state === 'open' ? undefined : (this.#overBefore.get(what) ?? (state === 'over' ? at : undefined));
     if (since === undefined) return false;
@@ -193,7 +193,7 @@ export class JobMails {
     this.#times.set(`${kind} ${owner}`, [...this.#recent(kind, owner), now().getTime()]);
   }
 
-  /** No mail of that kind can go to the owner now: the ledger, which takes files, need not be asked for any. */
+  /** Whether no mail of this kind can go to the owner now. Checked first, as asking the ledger reads files. */
   #mustWait(round: Round, kind: Kind, owner: string): boolean {
     return round.isStopped || this.#recent(kind, owner).length >= MOST_AN_HOUR[kind];
   }
@@ -203,7 +203,7 @@ export class JobMails {
     return (this.#times.get(`${kind} ${owner}`) ?? []).filter((at) => at > from);
   }
 
-  /** Of today, or of so many days ago. */
+  /** The day so many days ago; 0: today. */
   #day(ago: number): string {
     const now = this.parts.now();
     return formatDay(new Date(now.getFullYear(), now.getMonth(), now.getDate() - ago));

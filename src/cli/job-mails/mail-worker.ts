@@ -19,7 +19,7 @@ export interface MailWorkerSettings {
   readonly config: string;
 }
 
-/** What the thread says: a problem, or that the jobs that wait have to be known. */
+/** A message from the thread: a line for the log, or that it needs the list of waiting jobs. */
 export type MailWorkerWord = { readonly log: string } | { readonly wantsPending: true };
 
 const EVERY_MS = 20_000;
@@ -31,14 +31,14 @@ const log = (line: string): void => say({ log: line });
 const problem = logChanges(log, 'mails about jobs are sent again');
 let facts: ClusterFacts | null = null;
 
-/** Sends what comes until it is to stop. Rejects where the ledger, the accounting DB or the mail server can't be used. */
+/** Sends mails until aborted. Rejects if the ledger, the accounting DB or the mail server can't be used. */
 async function send(): Promise<void> {
   const settings = threadSettings(config);
   const host = hostname();
   let ledger: Ledger | null = null;
   let reader: AccountingReader | null = null;
   try {
-    // Beside the nightly job's, which keeps its own to itself while it works.
+    // Not the nightly job's ledger, which that job locks while it runs.
     const directory = join(ledgerDirectory(settings), '..', 'job-mails');
     const who = `${host} ${process.pid} ${new Date().toISOString()}`;
     ledger = openLedger(directory, who, log, 'another server sends them');

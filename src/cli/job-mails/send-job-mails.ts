@@ -7,8 +7,8 @@ import type { MailWorkerSettings, MailWorkerWord } from './mail-worker';
 const EVERY_MS = 10_000;
 
 /**
- * Mails about single jobs, to owners who asked for them ("qmemacct digest"), from a thread of its own. `log` is
- * called with the reason why they can't go.
+ * Starts a thread that mails owners about single jobs if they asked for that ("qmemacct digest", or at submission).
+ * `log` is told why mails can't be sent.
  */
 export function sendJobMails(
   { mail_owners: rule }: Pick<Settings, 'mail_owners'>,

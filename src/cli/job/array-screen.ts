@@ -17,24 +17,24 @@ import type { LiveSources } from '../live/sources';
 import { beginLists, progressOfTasks } from './array-tasks';
 import { findTasks, type JobArgument, type JobSources, type TaskFields } from './find-job';
 
-/** An array whose screen needs few facts of each of its tasks. */
+/** An array job whose screen needs only few facts of each task. */
 interface ArrayJob extends JobArgument {
   readonly tasks: TaskRows;
 }
 
-/** What is read of every task, and of those that are shown by themselves. */
+/** The fields read for every task, and those read for tasks that are shown by themselves. */
 export function arrayFields({ rules }: Pick<RuleSet, 'rules'>): TaskFields {
   const byRules = rules.flatMap((rule) => rule.fields);
   return { fields: [...TASK_FIELDS, ...byRules], whole: [...ARRAY_FIELDS, ...byRules] };
 }
 
-/** null: the records of the job are needed. Rejects with StoreError. */
+/** null: not possible here, the job's records are needed. Rejects with StoreError. */
 export async function findArray(job: JobArgument, sources: JobSources, rules: RuleSet): Promise<ArrayJob | null> {
   const tasks = await findTasks(job, sources, arrayFields(rules));
   return tasks === null ? null : { ...job, tasks };
 }
 
-/** The prediction from past runs of the array's kind. */
+/** The prediction from past runs of the array's job class. */
 async function predictionOf(tasks: TaskRows, history: ClassHistory): Promise<Prediction | null> {
   for (const { task_id: task, job_name: name } of tasks.records(['task_id', 'job_name']))
     if (name !== null) return (await history.advise((await tasks.whole([task])).map(asRun)))[0]?.prediction ?? null;
@@ -43,7 +43,7 @@ async function predictionOf(tasks: TaskRows, history: ClassHistory): Promise<Pre
 
 type ByTask = ReadonlyMap<JobRecord['task_id'], JobRecord>;
 
-/** The whole records of tasks that ended badly: their causes need them. */
+/** The whole records of tasks that ended badly, as finding the cause needs them. */
 async function badEnds(tasks: TaskRows): Promise<ByTask> {
   const bad: JobRecord['task_id'][] = [];
   for (const record of tasks.records(['task_id', 'failed', 'exit_status', 'signal']))
@@ -70,7 +70,7 @@ export interface ArrayContext extends Pick<JobSources, 'readers'> {
 
 interface ArrayScreen {
   readonly lines: readonly string[];
-  /** Whether it is known of any task what memory it needed. */
+  /** Whether the memory need of any task is known. */
   readonly knowsWorst: boolean;
 }
 

@@ -11,10 +11,10 @@ import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import type { LiveSources } from '../live/sources';
 
-/** A command about jobs waits no longer than this for what Grid Engine says of tasks to come. */
+/** How long a command about jobs waits for Grid Engine's list of tasks to come. */
 const PATIENCE_MS = 5000;
 
-/** An array job without a heartbeat for longer than a weekend is not asked for. */
+/** Grid Engine is not asked about an array job without a heartbeat for longer than a weekend. */
 const RECENT_MS = 3 * DAY_MS;
 
 const RECENT_FIELDS = ['status', 'revision', 'ended_at', 'started_at'] as const;
@@ -23,7 +23,7 @@ type RecentFields = Pick<JobRecord, (typeof RECENT_FIELDS)[number]>;
 const lastKnown = ({ status, revision, ended_at: ended, started_at: started }: RecentFields): number =>
   status === 'running' ? revision : (parseTime(ended ?? started)?.getTime() ?? 0);
 
-/** Whether a job had a heartbeat lately. */
+/** Whether a run had a heartbeat, or ended, within RECENT_MS. */
 export const isRecent = (record: RecentFields, now: number): boolean => now - lastKnown(record) <= RECENT_MS;
 
 /** null: not known. */
@@ -32,13 +32,13 @@ function latestStart(records: readonly Pick<JobRecord, 'started_at'>[]): number 
   return latest === 0 ? null : latest;
 }
 
-/** Whether a task of an array had. */
+/** Whether `isRecent` holds for any task of an array. */
 export function hasRecent(tasks: TaskRows, now: Date): boolean {
   for (const record of tasks.records(RECENT_FIELDS)) if (isRecent(record, now.getTime())) return true;
   return false;
 }
 
-/** The first run of each array job that may have tasks to come: of the newest job of the number, with a heartbeat lately. */
+/** The first run of each array job that may have tasks to come: the newest job of its number, with a recent run. */
 function unfinished({ runs, newer, task_id: task }: JobReport, now: number): readonly JobRun[] {
   if (newer > 0 || task !== undefined) return [];
   const newest = new Map<string, readonly JobRun[]>();
@@ -52,11 +52,11 @@ function unfinished({ runs, newer, task_id: task }: JobReport, now: number): rea
   });
 }
 
-/** qmaster is asked for its lists while this process is at work. */
+/** A question to qmaster for its job lists, answered while this process works on. */
 interface AskedLists {
-  /** Resolves when it is being asked, or when there is nothing to wait for. */
+  /** Resolves when qmaster is being asked, or when the answer is there already. */
   readonly begun: Promise<void>;
-  /** null: they can't be had in time. Never rejects. */
+  /** Resolves to the lists; null: they did not come in time. Never rejects. */
   readonly wait: () => Promise<Snapshot | null>;
 }
 
@@ -67,13 +67,13 @@ export function beginLists(settings: Settings, live: LiveSources): AskedLists {
   const asking = new Promise<void>((resolve) => (onAsking = resolve));
   const asked = live.snapshot(settings, { pending: true, queries: ['running', 'pending'], signal, onAsking }).then(
     ({ snapshot }) => snapshot,
-    // The records stand without it.
+    // Records can be shown without the lists.
     () => null,
   );
   return {
     begun: Promise.race([asking, asked.then(() => undefined)]),
     wait: async () => {
-      // From now on: an answer may long have come while this process was at work.
+      // The timeout counts from here: the answer may have come while this process worked.
       const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
       try {
         return await asked;
@@ -84,17 +84,17 @@ export function beginLists(settings: Settings, live: LiveSources): AskedLists {
   };
 }
 
-/** What qmaster lists, or null where it can't be had in time. Never rejects. */
+/** qmaster's job lists; null: they did not come in time. Never rejects. */
 export const askLists = (settings: Settings, live: LiveSources): Promise<Snapshot | null> =>
   beginLists(settings, live).wait();
 
-/** What lists have of the array job with these records; null: nothing. */
+/** What the lists say about the array job with these records; null: nothing. */
 function listedOf(snapshot: Snapshot, records: readonly JobRecord[]): ListedTasks | null {
   const [first] = records;
   return first === undefined ? null : listedTasks(snapshot, first, latestStart(records));
 }
 
-/** How far the array job of these tasks is; null: qmaster does not list it. */
+/** The progress of the array job with these tasks; null: qmaster does not list it. */
 export function progressOfTasks(
   { job_id, tasks }: { readonly job_id: number; readonly tasks: TaskRows },
   snapshot: Snapshot,
@@ -108,8 +108,8 @@ export function progressOfTasks(
 }
 
 /**
- * The same reports, with how far their array jobs are. Grid Engine is asked where one of them may have tasks to come;
- * `live` null: it is not to be asked. Never rejects.
+ * The same reports, with the progress of their array jobs. Asks Grid Engine only if one of them may have tasks to come;
+ * `live` null: does not ask. Never rejects.
  */
 export async function withArrays(
   reports: readonly JobReport[],

@@ -14,31 +14,31 @@ import { findDistinct, unite } from '../records/find';
 /** Where the records of a job come from. */
 export interface JobSources {
   readonly readers: readonly AccountingReader[];
-  /** Records so far of the jobs that run on this host. */
+  /** Preliminary records of the jobs that run on this host. */
   readonly running: () => Promise<readonly JobRecord[]>;
-  /** The jobs that Grid Engine lists, waiting ones too; left out: it is not asked. */
+  /** The jobs that Grid Engine lists, also waiting ones; left out: Grid Engine is not asked. */
   readonly listed?: () => Promise<readonly ListedJob[]>;
 }
 
-/** Of a job with more records nobody looks at all charts, and not all fields are needed of each, or not at once. */
+/** A job with more records than this is not read whole at once: without series, and maybe only some fields. */
 const MOST_WHOLE = MANY_TASKS;
 
 interface Gathered {
   readonly answer: JobAnswer;
   readonly isFew: boolean;
-  /** All of it comes from one store. */
+  /** All records come from one store. */
   readonly isOne: boolean;
 }
 
-/** What is read of the runs of a job that has many. */
+/** What is read first of a job with many runs. */
 export interface FewFields {
   readonly fields: readonly FieldName[];
-  /** The runs are read again one page after the other: where they come from several stores all of each is needed at once. */
+  /** The runs will be read again page by page, which is possible only if they all come from one store. */
   readonly paged: boolean;
 }
 
 async function gather(query: JobQuery, { readers, running }: JobSources): Promise<Gathered> {
-  // All jobs of this number: which of them is the newest is seen only when all sources are together.
+  // All jobs with this number: which of them is the newest shows only when all sources are put together.
   const answers = await Promise.all(readers.map((reader) => reader.job({ ...query, all: true })));
   const live = (await running()).filter(
     (record) => record.job_id === query.job_id && (query.task_id ?? record.task_id) === record.task_id,
@@ -49,14 +49,14 @@ async function gather(query: JobQuery, { readers, running }: JobSources): Promis
     arrangeAttempts(unite([...first, ...others.flat(), ...live.map(asStored)]), { all: true }).records;
   const all = isOne ? first : unitedRuns();
   const found = [...groupBy(all, ({ record }) => record.cluster)].flatMap(([cluster, runs]) =>
-    // A number is a cluster's job: private runs have names.
+    // A bare number means a job of the cluster, as private runs have names such as run-7.
     (query.cluster === undefined ? privateWorld(cluster) === null : cluster === query.cluster) ? runs : [],
   );
   const isFew = answers.some((answer) => answer.few_fields === true);
   return { answer: chooseJobs(found, query), isFew, isOne };
 }
 
-/** Whether the fields that were read are enough: of many records of this number few may be the job's that is asked for. */
+/** Whether the fields read are enough; not if few of the many records with this number are of the job asked for. */
 function isEnough({ answer: { records }, isFew, isOne }: Gathered, paged: boolean): boolean {
   if (!isFew) return true;
   if (records.length <= MOST_WHOLE) return false;
@@ -65,13 +65,13 @@ function isEnough({ answer: { records }, isFew, isOne }: Gathered, paged: boolea
 }
 
 /**
- * What every store and this host know of a job, put together; `few`: what is enough of an array of more than a thousand
- * records, or of any such job whose runs are read again. Rejects with StoreError.
+ * What all stores and this host know about a job, put together. `few`: the fields that suffice for an array with more
+ * than MOST_WHOLE records, or for any job of that size whose runs are read again. Rejects with StoreError.
  */
 export async function findJob(query: JobQuery, sources: JobSources, few?: FewFields): Promise<JobReport> {
   const many = few === undefined ? {} : { most_whole: MOST_WHOLE, fields: few.fields };
   const first = await gather({ ...query, ...many }, sources);
-  // All fields, but of many records not their series.
+  // All fields, but without series if there are many records.
   const whole = first.answer.records.length > MOST_WHOLE ? { most_whole: MOST_WHOLE } : {};
   const enough = isEnough(first, few?.paged ?? false);
   const { answer } = enough ? first : await gather({ ...query, ...whole }, sources);
@@ -86,11 +86,11 @@ export async function findJob(query: JobQuery, sources: JobSources, few?: FewFie
   };
 }
 
-/** How the tasks of an array are read, where a store gives these faster than records. */
+/** The fields to read for array tasks, which a store gives faster than whole records. */
 export type TaskFields = Pick<TasksQuery, 'fields' | 'whole'>;
 
 /**
- * The tasks of the job of this number, all from one store; null: its records are needed. Rejects with StoreError.
+ * The tasks of an array job with many tasks, all from one store; null: the records are needed. Rejects with StoreError.
  */
 export async function findTasks(
   { job_id, cluster }: JobArgument,
@@ -111,11 +111,11 @@ export async function findTasks(
   return isAsked ? only : null;
 }
 
-/** A job, or one task of an array job, as Grid Engine writes them: "4711", "4711.3"; "run-7": one of `qmemacct run`. */
+/** A job or an array task as Grid Engine writes it ("4711", "4711.3"), or a run of `qmemacct run` ("run-7"). */
 export interface JobArgument {
   readonly job_id: number;
   readonly task_id?: number;
-  /** Of a private run; left out: of any cluster, and of no private run. */
+  /** The cluster of a private run; left out: any cluster, but no private run. */
   readonly cluster?: string;
 }
 
@@ -124,7 +124,7 @@ interface NewestJob {
   readonly name: string | null;
 }
 
-/** A range names jobs of which most may be someone else's or long gone. */
+/** The most jobs that a range may name, since most of them may be someone else's or long gone. */
 const MOST_IN_A_RANGE = 1000;
 
 function rangeOf(first: number, last: number, text: string): readonly JobArgument[] {
@@ -153,8 +153,8 @@ function jobsOf(text: string): readonly (JobArgument | NewestJob)[] {
 }
 
 /**
- * What the words of `qmemacct job` mean: numbers, lists and ranges of them, names, output files, "last" (also without
- * any word). Throws a usage error on anything else.
+ * Parses the words of `qmemacct job`: job numbers, lists and ranges of them, job names, output files, "last" (meant also
+ * by no word at all). Throws a usage error for anything else.
  */
 export function parseJobArguments(words: readonly string[]): readonly (JobArgument | NewestJob)[] {
   if (words.length === 0) return [{ name: null }];

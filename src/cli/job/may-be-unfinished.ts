@@ -9,20 +9,20 @@ import { isRecent } from './array-tasks';
 
 export interface AskedJobs {
   readonly jobs: readonly UnfinishedJob[];
-  /** Why Grid Engine could not be asked, in one line; null: it answered, or nobody asked. */
+  /** Why Grid Engine could not be asked, in one line; null: it answered, or was not asked. */
   readonly problem: string | null;
 }
 
 export const NOBODY_ASKED: AskedJobs = { jobs: [], problem: null };
 
-/** Exit statuses by which a job asks to run again, and to be put into the error state (sge_diagnostics(1)). */
+/** Exit statuses by which a job asks to be run again (99) or put into the error state (100) (sge_diagnostics(1)). */
 const ASKS_AGAIN: ReadonlySet<number | null> = new Set([99, 100]);
 
 const mayRunAgain = (record: Pick<JobRecord, 'status' | 'exit_status' | 'failed'>): boolean =>
   record.status !== 'running' &&
   (endUnseen(record) || ASKS_AGAIN.has(record.exit_status) || (record.failed ?? 0) !== 0);
 
-/** Whether Grid Engine may still list the job: there is no record of it, or its last run may be followed by another. */
+/** Whether Grid Engine may still list the job: there is no record, or another run may follow the last. */
 export function mayBeUnfinished({ cluster, newer, runs }: JobReport, now: Date): boolean {
   if (cluster !== undefined || newer > 0) return false;
   const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()];
@@ -35,7 +35,7 @@ export function mayBeUnfinished({ cluster, newer, runs }: JobReport, now: Date):
   );
 }
 
-/** Whether one of a job's latest runs may be followed by another. */
+/** Whether another run may follow one of a job's latest runs. */
 function mayContinue(latest: readonly JobRecord[], now: Date): boolean {
   return latest.some((record) => mayRunAgain(record) && isRecent(record, now.getTime()));
 }

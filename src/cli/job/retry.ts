@@ -16,19 +16,19 @@ import { EXIT } from '../command';
 import { warn, writeLines, type OutputFormat } from '../output';
 import type { Terminal } from '../terminal';
 
-/** Whether a job is worth another try with more memory. */
+/** Whether more memory would help a job, and how much to request. */
 interface Retry {
-  /** null: not known, not yet, or memory is one of several causes that fit. */
+  /** Whether lack of memory ended the job; null: not known, not known yet, or one of several causes that fit. */
   readonly memory: boolean | null;
   /**
-   * What to ask for now: "h_vmem=6G"; where nothing says whether memory ended it twice what was asked for. null:
-   * memory did not end it, more would not have helped, or it is not known yet.
+   * What to request now: "h_vmem=6G"; twice the last request if it is not known whether memory ended the job. null:
+   * memory did not end it, more would not have helped, or how it ended is not known yet.
    */
   readonly request: string | null;
   readonly sentence: string;
 }
 
-/** A try that decides it: a program that fails again for another reason costs a run, one that lacks memory again each. */
+/** Doubles the request: one more run then shows whether memory was the cause; a smaller raise may need several runs. */
 function notKnown(records: readonly JobRecord[]): Retry {
   const [first] = records;
   const asked = records.reduce((most, record) => Math.max(most, requestOf(record)?.request_bytes ?? 0), 0);
@@ -46,20 +46,20 @@ interface Ended {
   readonly why: Why | null;
 }
 
-/** A host delivers its record within some 10 s of the job's end, and a server reads the line in the accounting file in 30. */
+/** A host delivers a job's record within about 10 s of its end, and a server reads its accounting line within 30 s. */
 const DELIVERY_MS = 60_000;
 
 const isLately = ({ ended_at: ended }: JobRecord, now: Date): boolean =>
   ended !== null && now.getTime() - Date.parse(ended) < DELIVERY_MS;
 
-/** Only Grid Engine's line is known, and what was sampled, which would decide, may still come. */
+/** Whether only Grid Engine's line is known, and the sampler's record, which would decide, may still come. */
 const isOnItsWay = (record: JobRecord, now: Date): boolean => record.status === 'unsampled' && isLately(record, now);
 
-/** Another run follows, of which nothing is known yet: Grid Engine rescheduled or migrated the job, or is asked to. */
+/** Whether another run follows, with no record yet: the job was rescheduled or migrated, or asked for that (99). */
 const runsAgain = ({ failed, exit_status: status }: JobRecord): boolean =>
   failed === null ? status === 99 : failed === 24 || failed === 25;
 
-/** It runs, or one of both accounts of its end, the sampler's and Grid Engine's line, may still come. */
+/** Whether the job runs, or one of the two accounts of its end (sampler's record, accounting line) may still come. */
 function isOpen({ run, why }: Ended, now: Date): boolean {
   const records = recordsOf(run);
   if (records.some((record) => record.status === 'running' || runsAgain(record) || isOnItsWay(record, now)))
@@ -69,16 +69,16 @@ function isOpen({ run, why }: Ended, now: Date): boolean {
   return why.causes.length === 0 && isLineMissing;
 }
 
-/** Some five seconds: a program may have grown to its limit between fewer. */
+/** About five seconds; with fewer samples, a program may have grown to its limit between two of them unseen. */
 const FEW_SAMPLES = 10;
 
 const isUnseen = ({ samples, peak_process_vmem: space }: JobRecord): boolean =>
   (samples ?? 0) < FEW_SAMPLES && (space?.upper_bytes ?? null) === null;
 
-/** A program that is refused memory ends as by a fault of its own. */
+/** A program that is refused memory ends as if by a fault of its own. */
 const AS_IF_REFUSED: ReadonlySet<Cause> = new Set<Cause>(['own-error', 'crash']);
 
-/** Memory may have ended it, and nothing else is known that did, or nobody saw how large it grew. */
+/** Whether memory may have ended the job, and no other cause is known, or its growth was not seen. */
 function isUndecided({ run, why }: Ended): boolean {
   if (!why?.causes.every((cause) => AS_IF_REFUSED.has(cause))) return false;
   const mayBeMemory = why.hypotheses.some(
@@ -89,7 +89,7 @@ function isUndecided({ run, why }: Ended): boolean {
 
 const isMemory = (cause: Cause): boolean => MEMORY_CAUSES.has(cause);
 
-/** From the last run of every task; while one of them runs, nothing is decided. */
+/** Judges by the last run of every task; while a task runs, the answer is NOT_YET. */
 export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now: Date): Retry {
   const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map(latestRuns);
   const ended = tasks.map((run) => ({ run, why: whyEnded(recordsOf(run), undefined, dialect) }));
@@ -111,8 +111,8 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now
 }
 
 /**
- * Prints what to request now where lack of memory ended the job, or may have; resolves to the exit status: 0 it did, 1 it
- * ended otherwise, 4 not known, or not yet.
+ * Prints what to request now if lack of memory ended the job, or may have. Returns the exit status: 0: memory ended it,
+ * 1: it ended otherwise, 4: not known, or not yet.
  */
 export function showRetry(report: JobReport, format: OutputFormat, dialect: Dialect, terminal: Terminal): number {
   const { memory, request, sentence } = retryOf(report, dialect, terminal.now());

@@ -24,7 +24,7 @@ function nameOf(record: JobRecord): string {
   return `job ${jobTaskName(record)} on ${record.host}`;
 }
 
-/** Series of one run out of the node.db that has it; null: none has. */
+/** Series of one run from the node.db that has the run; null: none has. */
 function readRun(record: JobRecord, names: readonly string[], readers: readonly NodeReader[]): MetricSeries[] | null {
   for (const reader of readers) {
     const run = reader.runOf(record.job_id, record.run_id);
@@ -33,7 +33,7 @@ function readRun(record: JobRecord, names: readonly string[], readers: readonly 
   return null;
 }
 
-/** The memory curve that every record carries: largest values of equal steps, no single samples. */
+/** The memory curve in the record itself: the largest value in each of equal steps, not single samples. */
 function curveOfRecord({ series }: JobRecord): MetricSeries[] {
   if (series === null) return [];
   const start = Date.parse(series.start);
@@ -44,7 +44,7 @@ function curveOfRecord({ series }: JobRecord): MetricSeries[] {
 const readersOf = (databases: readonly NodeDatabase[]): NodeReader[] =>
   databases.flatMap((database) => ('reader' in database ? [database.reader] : []));
 
-/** Why there are no series of this run here, and where there may be. */
+/** Why this run has no series here, and where it may have some. */
 function explain(record: JobRecord, databases: readonly NodeDatabase[], config: string): string {
   const there = `there "sudo qmemacct job ${jobName(record)} --series ..." reads them`;
   const forbidden = databases.find((database) => 'reason' in database && database.reason === 'forbidden');
@@ -65,7 +65,7 @@ function renderCharts(all: readonly SeriesOf[], terminal: Terminal, options: Job
   });
 }
 
-/** Gives series of jobs out of node.db of this host; resolves to the exit status. Rejects with CommandError. */
+/** Shows series of jobs from this host's node.db; resolves to the exit status. Rejects with CommandError. */
 export async function showJobSeries(
   reports: readonly JobReport[],
   options: JobOptions,

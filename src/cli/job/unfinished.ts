@@ -8,12 +8,12 @@ import type { Settings } from '../../record/settings';
 import type { LiveSources } from '../live/sources';
 import type { AskedJobs } from './may-be-unfinished';
 
-/** One question to each of qstat and qhost, and those about the jobs. */
+/** How many calls of qstat and qhost the time limit allows for: the lists, and details of the jobs. */
 const QUESTIONS = 6;
 
 const problemOf = ({ running, pending }: Snapshot): string | null => running.problem ?? pending?.problem ?? null;
 
-/** Those of these jobs and tasks that Grid Engine lists: they wait, or run without a record. Never rejects. */
+/** The jobs and tasks among `asked` that Grid Engine lists: waiting, or running without a record. Never rejects. */
 export async function askUnfinished(
   asked: readonly JobOrTask[],
   settings: Settings,

@@ -7,17 +7,17 @@ import type { JobReport } from '../../report/job/job';
 import { recordsOf, runGroups, type JobRun } from '../../report/job/job-run';
 import { KIND_FIELDS } from '../../report/rules/kinds';
 
-/** Of runs that are read whole one page after the other: what tells them apart, and what their advice rests on. */
+/** The fields read first of runs that are later read whole, page by page: what identifies them and what advice needs. */
 export const RUN_FIELDS: readonly FieldName[] = [
   ...KIND_FIELDS,
   ...(['trust', 'revision', 'slots', 'host_slots', 'granted_hosts', 'pe', 'project', 'queue'] as const),
   ...(['submitted_at', 'started_at', 'ended_at', 'exit_status', 'signal', 'failed'] as const),
 ];
 
-/** Fewer are held at once, in their order. */
+/** Up to this many runs are held at once and keep their order; more are given page by page. */
 const MOST_HELD = 1000;
 
-/** The same runs with all fields but their series, page by page, newest first; those of parallel runs together, last. */
+/** The runs with all fields but their series, page by page, newest first; those of parallel jobs together, last. */
 async function* runPages(
   { job_id, task_id, cluster }: JobReport,
   runs: readonly JobRun[],
@@ -43,8 +43,8 @@ async function* runPages(
 }
 
 /**
- * Those of a report's runs that are wanted, whole: as the report has them, or read again page by page where it has too many
- * to hold them. Rejects with StoreError.
+ * The given runs of a report with all their fields: as the report has them, or, if it has few fields only, read again
+ * page by page. Rejects with StoreError.
  */
 export async function* wholeRuns(
   report: JobReport,

@@ -5,16 +5,16 @@ import { usageError } from '../command';
 import { outputFormat } from '../output';
 import type { Terminal } from '../terminal';
 
-/** Gives a command the options of a table. */
+/** Adds a table's options to a command. */
 export function addOptions(command: Command, options: LiveOptions): Command {
   return Object.values(options).reduce((known, { flags, help }) => known.option(flags, help), command);
 }
 
-/** What was given of the options of a table, read. Throws a usage error where one makes no sense. */
+/** Parses the given values of a table's options. Throws a usage error for an invalid value. */
 export function readOptions<O extends LiveOptions>(options: O, given: Readonly<Record<string, unknown>>): Given<O> {
   const read = (name: string, { read: readText, wrong, write }: LiveOption<unknown>): unknown => {
     const value = given[name];
-    // A flag is there or not.
+    // A flag: true or undefined.
     if (typeof value !== 'string') return value;
     const meant = readText(value);
     if (meant === null) throw usageError(`--${name}: "${value}" ${wrong}; write ${write}`);
@@ -23,13 +23,13 @@ export function readOptions<O extends LiveOptions>(options: O, given: Readonly<R
   return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, read(name, option)])) as Given<O>;
 }
 
-/** Who refreshes more often sees nothing new, but costs. */
+/** Refreshing more often shows nothing new, but costs. */
 const SHORTEST_SECONDS = 1;
 const LONGEST_SECONDS = 3600;
 
 /**
- * ms between two refreshes by --watch; null: it was not asked for. Throws a usage error where there is no terminal to
- * watch on, or where the output is for programs.
+ * ms between two refreshes by --watch; null: --watch was not given. Throws a usage error if there is no terminal to
+ * draw on, or the output is for programs.
  */
 export function watchInterval(
   options: Pick<GlobalOptions, 'json' | 'csv'> & { readonly watch?: string | true },

@@ -6,38 +6,38 @@ import type { Settings } from '../../record/settings';
 import { realSources, withSiteStore } from '../stores/stores';
 
 export interface SnapshotOptions {
-  /** Also the jobs that wait. */
+  /** Also waiting jobs. */
   readonly pending: boolean;
-  /** Of a user's own question to qmaster, these alone. */
+  /** If a user's command asks qmaster itself: only these queries. */
   readonly queries?: readonly Query[];
-  /** Nobody wants the answer any more. */
+  /** Aborted when nobody wants the answer any more. */
   readonly signal: AbortSignal;
   /** Called as soon as a client of Grid Engine runs. */
   readonly onAsking?: () => void;
 }
 
-/** What the live commands read, so that a test can put something else there. */
+/** What the live commands read; tests replace it. */
 export interface LiveSources {
-  /** What qmaster said last, asked again where that is old. What fails is in it, or beside it. */
+  /** qmaster's last answer, asked anew if it is old. Failures are in the snapshot, or in `warning`. */
   readonly snapshot: (
     settings: Settings,
     options: SnapshotOptions,
   ) => Promise<{ readonly snapshot: Snapshot; readonly warning: string | null }>;
-  /** What qmaster is asked with about single jobs. Rejects with UntrustedError. */
+  /** The tools for asking qmaster about single jobs. Rejects with UntrustedError. */
   readonly tools: (settings: Settings) => Promise<Pick<PollTools, 'run' | 'readers'>>;
-  /** Records so far of running jobs: those of this host that the caller may see, and what other hosts reported. */
+  /** Preliminary records of running jobs: those on this host that the caller may see, and other hosts' heartbeats. */
   readonly running: (settings: Settings) => Promise<readonly JobRecord[]>;
 }
 
-/** So many heartbeats may be missed before a host's word on its jobs is too old to be shown. */
+/** A host's figures are shown until this many heartbeats are missing. */
 const HEARTBEATS = 5;
-/** A node that delivers late, and clocks that differ. */
+/** Allows for late deliveries and for clocks that differ. */
 const LEAST_PATIENCE_MS = 300_000;
 
 /**
- * The last heartbeats of all hosts, from the site's accounting DB or, for who may not read it, from its server. Where
- * there is neither, Grid Engine's figures stand alone: for most users of a site without a server that is no problem to be
- * warned of each time. Rejects with StoreError or ClientError.
+ * The last heartbeats of all hosts, from the site's accounting DB or, if the caller may not read it, from its server.
+ * With neither, only Grid Engine's figures are shown, without a warning: on a site without a server that is normal for
+ * most users. Rejects with StoreError or ClientError.
  */
 async function heartbeats(settings: Settings): Promise<readonly JobRecord[]> {
   const since = Date.now() - Math.max(LEAST_PATIENCE_MS, HEARTBEATS * settings.heartbeat * 1000);
@@ -56,7 +56,7 @@ function whenAsking(cell: LiveCell, onAsking: () => void): LiveCell {
   return { ...cell, tools: { ...cell.tools, run } };
 }
 
-/** The snapshot that commands share, `run_dir/live` of this host, and the heartbeats of all. */
+/** The snapshot that commands on this host share (`run_dir/live`), and the heartbeats of all hosts. */
 function makeLiveSources(): LiveSources {
   let cell: LiveCell | null = null;
   return {

@@ -16,12 +16,12 @@ import type { LiveSources, SnapshotOptions } from './sources';
 interface LiveAnswer {
   readonly snapshot: Snapshot;
   readonly view: ClusterView;
-  /** Whether qmaster has ever answered: what is empty then is known to be empty. */
+  /** Whether qmaster has ever answered, so that an empty list means that there are no jobs. */
   readonly jobsKnown: boolean;
   readonly hostsKnown: boolean;
 }
 
-/** Without the samplers' figures there is still much to show. */
+/** Does not reject: even without the samplers' figures there is much to show. */
 async function recordsOrProblem(
   sources: LiveSources,
   settings: Settings,
@@ -33,7 +33,7 @@ async function recordsOrProblem(
   }
 }
 
-/** What qmaster said and what samplers say, put together. Rejects when the configuration can't be used. */
+/** Joins the answers of qmaster and the figures of samplers. Rejects if the configuration can't be used. */
 async function fetchView(
   sources: LiveSources,
   settings: Settings,
@@ -66,14 +66,14 @@ export const WIDEST_TABLE = 400;
 
 interface LiveWatch {
   readonly start: WatchState;
-  /** With the jobs that wait, even while they are not shown. */
+  /** Asks for waiting jobs even while they are not shown. */
   readonly pending: boolean;
   readonly interval: number;
   readonly settings: Settings;
   readonly sources: LiveSources;
 }
 
-/** Shows the cluster until somebody quits; resolves to the exit status: 128 and its number after a signal. */
+/** Shows the cluster until the user quits; resolves to the exit status: 128 + its number after a signal. */
 export async function watchCluster(
   { start, pending, interval, settings, sources }: LiveWatch,
   options: GlobalOptions,
@@ -99,10 +99,10 @@ export async function watchCluster(
   throw new CommandError(nothingKnown(last.view), EXIT.unavailable);
 }
 
-/** Who asks once waits for the answer. */
+/** Never aborted: a one-time command waits for the answer. */
 const NEVER = new AbortController().signal;
 
-/** The cluster as it is now, what is amiss said beside it. Rejects with CommandError where qmaster has never said `known`. */
+/** The cluster as it is now; warns of problems. Rejects with CommandError if qmaster has never given `known`. */
 export async function viewOnce(
   sources: LiveSources,
   settings: Settings,

@@ -14,7 +14,7 @@ interface XmlOptions extends Pick<GlobalOptions, 'json' | 'csv'> {
   readonly full?: boolean;
 }
 
-/** Whether Grid Engine's own XML is asked for. Throws a usage error where something else is, too. */
+/** Whether Grid Engine's own XML is asked for. Throws a usage error if another form is asked for, too. */
 export function wantsXml({ xml = false, json, csv, watch, atRisk, full }: XmlOptions): boolean {
   if (!xml && full) throw usageError('--full is a form of --xml: give --xml, too');
   if (xml && (json || csv || watch !== undefined || atRisk))

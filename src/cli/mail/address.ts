@@ -1,10 +1,10 @@
-/** A mailbox with, perhaps, a name beside it. */
+/** A mail address with a display name; name '': none. */
 export interface Mailbox {
   readonly name: string;
   readonly address: string;
 }
 
-/** A local part that needs no quoting and is no option of a sendmail. */
+/** A local part that needs no quoting and can't be taken for an option of sendmail. */
 const LOCAL_PART = /^[A-Za-z0-9_](?:[A-Za-z0-9_+.-]{0,62}[A-Za-z0-9_+-])?$/;
 const DOMAIN =
   /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
@@ -17,7 +17,7 @@ export function isDomain(text: string): boolean {
   return DOMAIN.test(text);
 }
 
-/** Whether this is one address: `name` or `name@domain`, and nothing that a mail server would take apart. */
+/** Whether this is a single address, `name` or `name@domain`, that a mail server does not interpret any further. */
 export function isAddress(text: string): boolean {
   const at = text.indexOf('@');
   return at < 0 ? isLocalPart(text) : isLocalPart(text.slice(0, at)) && isDomain(text.slice(at + 1));
@@ -32,8 +32,8 @@ export function parseMailbox(text: string): Mailbox | null {
 }
 
 /**
- * The address of a user of the cluster; null where the name is no sound local part (`EXAMPLE\bob`, `bob@elsewhere`):
- * nothing is guessed about where such mail would go.
+ * The address of a user of the cluster; null if the name is not a valid local part (`EXAMPLE\bob`, `bob@elsewhere`), as
+ * guessing where such mail should go would be unsafe.
  */
 export function ownerAddress(owner: string, domain: string): string | null {
   if (!isLocalPart(owner)) return null;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CommandError, EXIT, usageError } from '../command';
 
-/** How the certificate of a server is looked at: "off": STARTTLS is not used at all. */
+/** How a server's certificate is checked; "off": STARTTLS is not used at all. */
 type TlsRule = 'verify' | 'unverified' | 'off';
 
 export interface SmtpServer {
@@ -11,7 +11,7 @@ export interface SmtpServer {
   /** TLS from the first byte. */
   readonly secure: boolean;
   readonly tls: TlsRule;
-  /** Certificates (PEM) to trust beside those that Node brings. */
+  /** Certificates (PEM) to trust besides Node's own. */
   readonly ca: string | null;
   /** '': no login. */
   readonly user: string;
@@ -54,8 +54,8 @@ function readCertificates(path: string): string {
 }
 
 /**
- * `mail_server` of the configuration: empty or an absolute path: a sendmail; `smtp://[USER@]HOST[:PORT]` (25, or 587 with
- * a user), `smtps://...` (465), with `?tls=verify|unverified|off` and `?ca=FILE`. Throws CommandError.
+ * Parses the setting `mail_server`: a sendmail (empty, or its absolute path), `smtp://[USER@]HOST[:PORT]` (port 25, or
+ * 587 with a user) or `smtps://...` (465), with `?tls=verify|unverified|off` and `?ca=FILE`. Throws CommandError.
  */
 export function parseMailServer(text: string): MailServer {
   if (text === '') return { kind: 'sendmail', path: SENDMAIL };

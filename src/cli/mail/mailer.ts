@@ -7,18 +7,18 @@ import { wireMessage, type Message } from './message';
 import { SMTP_PATIENCE, smtpSender, type SmtpPatience } from './send-smtp';
 import { findSendmail, sendBySendmail } from './send-sendmail';
 
-/** How mails leave this host, as the configuration says. */
+/** Sends mails from this host as configured. */
 export interface Mailer {
   readonly from: Mailbox;
   /** Domain of the message ids. */
   readonly domain: string;
-  /** One word or two for a person. */
+  /** The mail server or sendmail, for messages. */
   readonly by: string;
   /** Rejects with MailError. */
   readonly send: (message: Message) => Promise<void>;
-  /** Whether it would take one now, as far as that shows without one. Rejects with MailError. */
+  /** Checks, without sending a mail, whether one could be sent now. Rejects with MailError. */
   readonly test: () => Promise<void>;
-  /** After the last one. */
+  /** To be called after the last mail. */
   readonly close: () => void;
 }
 
@@ -42,7 +42,7 @@ export function createMailer(settings: MailSettings, hostname: string, patience:
   const password = needsPassword ? readSecret(settings.mail_credentials, 'mail_credentials') : null;
   const named = settings.mail_domain || from.address.split('@')[1] || hostname;
   const domain = isDomain(named) ? named : 'qmemacct.invalid';
-  // A sendmail knows its own domain; SMTP wants one (RFC 5321 2.3.11).
+  // A sendmail adds its own domain; SMTP requires one (RFC 5321 2.3.11).
   const qualified = (address: string): string =>
     server.kind === 'sendmail' || address.includes('@') ? address : `${address}@${domain}`;
   const smtp = server.kind === 'smtp' ? smtpSender(server, password, patience) : null;

@@ -14,7 +14,7 @@ export interface Message {
   readonly date: Date;
 }
 
-/** A message as it goes to a mail server. */
+/** A message in the form that a mail server gets. */
 export interface WiredMessage {
   readonly from: string;
   readonly to: string;
@@ -23,7 +23,7 @@ export interface WiredMessage {
 
 const LONGEST_SUBJECT = 200;
 
-/** One line without controls, bidi marks and the like: what users chose may stand in it. */
+/** One line without control characters, bidi marks and the like, as users may have chosen parts of the text. */
 export function headerText(text: string): string {
   const plain = text
     .replace(/[\p{C}\p{Z}]+/gu, ' ')
@@ -38,7 +38,7 @@ function bodyText(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(/(?![\n\t])\p{Cc}/gu, '\ufffd');
 }
 
-/** An id by the content of a message (kind, night, cluster, recipient): sent again, it has the same. */
+/** An id made from what identifies a message (kind, night, cluster, recipient): sent again, it has the same id. */
 export function messageId(what: readonly string[], domain: string): string {
   const digest = createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 32);
   return `qmemacct.${digest}@${domain}`;
@@ -56,7 +56,7 @@ export async function wireMessage(message: Message): Promise<WiredMessage> {
     html: bodyText(message.html),
     messageId: `<${id}>`,
     date,
-    // No answers by machines (RFC 3834), and none of the out-of-office kind.
+    // Asks for no automatic replies (RFC 3834), such as out-of-office notes.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All', Precedence: 'bulk' },
     textEncoding: 'quoted-printable',
     disableFileAccess: true,
@@ -66,15 +66,15 @@ export async function wireMessage(message: Message): Promise<WiredMessage> {
 }
 
 /**
- * Why a mail did not go:
- * - `refused`: for good, for this recipient;
- * - `later`: not now; surely nothing was taken;
- * - `unreachable`: as `later`, and the next recipient would fare no better;
- * - `doubt`: the server had all of it, and did not say whether it took it.
+ * Why a mail was not sent:
+ * - `refused`: refused for good for this recipient;
+ * - `later`: not accepted now, certainly not sent; may be tried again;
+ * - `unreachable`: like `later`, and other recipients would fail as well;
+ * - `doubt`: handed over, but the server did not say whether it accepted the mail.
  */
 export type MailFailure = 'refused' | 'later' | 'unreachable' | 'doubt';
 
-/** A mail that did not go; the message says what, why and, where known, how to fix it. */
+/** A mail that was not sent; the message says what failed, why, and, if known, the fix. */
 export class MailError extends UserError {
   constructor(
     readonly failure: MailFailure,
@@ -85,7 +85,7 @@ export class MailError extends UserError {
   }
 }
 
-/** What a mail server said, in one harmless line. */
+/** A mail server's text as one line without control characters. */
 export function saidByServer(text: string): string {
   return text
     .replace(/\p{C}+/gu, ' ')

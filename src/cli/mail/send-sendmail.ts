@@ -4,7 +4,7 @@ import { MailError, saidByServer, type MailFailure, type WiredMessage } from './
 
 const PATIENCE_MS = 60_000;
 
-/** Statuses of sysexits.h that a sendmail ends with. */
+/** Exit statuses of a sendmail (sysexits.h). */
 const EX_TEMPFAIL = 75;
 const EX_ABOUT_RECIPIENT: readonly number[] = [65, 67, 68];
 
@@ -18,7 +18,7 @@ function notStarted(path: string, error: NodeJS.ErrnoException): MailError {
   return new MailError('unreachable', `${path}: ${error.message}${fix}`, error);
 }
 
-/** Throws MailError where there is none that can be started. */
+/** Throws MailError if there is no executable sendmail at the path. */
 export function findSendmail(path: string): void {
   try {
     accessSync(path, constants.X_OK);
@@ -40,7 +40,7 @@ export async function sendBySendmail(path: string, message: WiredMessage, patien
     const alarm = setTimeout(() => {
       tookTooLong = true;
       child.kill('SIGKILL');
-      // One of its children may hold the other end for as long as it likes.
+      // A child of the sendmail may keep the other end open without end.
       child.stderr.destroy();
     }, patience);
     child.on('error', (error: NodeJS.ErrnoException) => {
@@ -63,9 +63,9 @@ export async function sendBySendmail(path: string, message: WiredMessage, patien
       } else
         reject(new MailError(failureOf(status), `${path}: ended with status ${status}: ${said || 'no reason given'}`));
     });
-    // A sendmail that ends early says why by its status.
+    // Ignored: a sendmail that ends early gives the reason by its exit status.
     child.stdin.on('error', () => undefined);
-    // The local form of line ends: some sendmails double the carriage returns.
+    // Local line ends (LF): some sendmails would double the carriage returns.
     child.stdin.end(Buffer.from(message.raw.toString('latin1').replaceAll('\r\n', '\n'), 'latin1'));
   });
 }

@@ -7,16 +7,16 @@ import type { SmtpServer } from './mail-server';
 
 /** Time limits in ms. */
 export interface SmtpPatience {
-  /** For the connection, and for the server's first word. */
+  /** For the connection, and for the server's greeting. */
   readonly connect: number;
   /** For any later answer. */
   readonly answer: number;
 }
 
-/** RFC 5321 4.5.3.2 allows minutes for each answer; a server that takes them all would hold up every other recipient. */
+/** RFC 5321 4.5.3.2 allows minutes for each answer; a server that uses them all would delay all other recipients. */
 export const SMTP_PATIENCE: SmtpPatience = { connect: 20_000, answer: 60_000 };
 
-/** Of one exchange: a connection with its greetings, or a message. Some servers say a little again and again. */
+/** An exchange (connecting or one message) may take as long as this many answers: some servers drip text endlessly. */
 const ANSWERS = 5;
 
 interface SmtpFault extends Error {
@@ -45,18 +45,18 @@ function fixOf(fault: SmtpFault, { secure, user }: SmtpServer): string {
 function failureOf(fault: SmtpFault, begun: boolean, toRecipient: boolean): MailFailure {
   const { responseCode } = fault;
   if (responseCode === undefined) return begun ? 'doubt' : 'unreachable';
-  // 421 ends the whole session, whatever command it answers.
+  // 421 means that the server closes the connection, whatever command it answers.
   if (!toRecipient || responseCode === 421) return 'unreachable';
   return responseCode >= 500 ? 'refused' : 'later';
 }
 
 type Connection = Pick<SMTPConnectionClass, 'send' | 'quit' | 'close'>;
 
-/** A connection that is logged in, and whether it has ended since. */
+/** A connection that is logged in. */
 interface Line {
   readonly connection: Connection;
   readonly isOver: () => boolean;
-  /** Runs one exchange; rejects where the connection ends meanwhile. */
+  /** Runs one exchange; rejects if the connection ends meanwhile or the exchange takes too long. */
   readonly during: (exchange: (resolve: () => void, reject: (error: unknown) => void) => void) => Promise<void>;
 }
 
@@ -137,8 +137,8 @@ interface SmtpSender {
 }
 
 /**
- * Sends messages by SMTP, one after the other over one connection for as long as that does well: many servers let each
- * new one wait. A password never goes over a connection without TLS unless the rule is "off".
+ * Sends messages by SMTP, one after another over one connection as long as it works: many servers delay each new
+ * connection. A password never goes over a connection without TLS unless the rule is "off".
  */
 export function smtpSender(
   server: SmtpServer,
@@ -157,7 +157,7 @@ export function smtpSender(
 
   const sendOn = async (line: Line, message: WiredMessage): Promise<void> => {
     let begun = false as boolean;
-    // Pulled only once the server has asked for it.
+    // The generator runs only once the server has asked for the message.
     const body = Readable.from(
       (function* () {
         begun = true;
@@ -197,7 +197,7 @@ export function smtpSender(
           await sendOn(last, message);
           return;
         } catch (error) {
-          // It may have been closed for its idleness: only a fresh one shows whether the server is there.
+          // The server may have closed an idle connection: only a new one shows whether the server can be reached.
           if (!(error instanceof MailError) || error.failure !== 'unreachable') throw error;
         }
       await sendOn(await connected(), message);

@@ -18,26 +18,26 @@ import { join } from 'node:path';
 import { UserError } from '../../base/user-error';
 
 /**
- * Who wants a digest and who doesn't: files in a directory that everybody may write to (root's, 1777), each named
- * UID.SOMETHING and believed only where it belongs to that uid. So a user speaks for himself alone, without a right to
- * anything else; a few words long, read bounded, followed through no link.
+ * Who wants a digest and who doesn't: files in a directory that everybody may write to (root's, mode 1777), each named
+ * UID.RANDOM and believed only if owned by that uid. So users can speak only for themselves and need no other rights.
+ * The files hold a few words, are read up to a bound, and never through a link.
  */
 export type DigestChoice = 'on' | 'off';
 
-/** Mails about single jobs that a user may ask for beside it. */
+/** Mails about single jobs that a user may ask for besides the digest. */
 export const JOB_MAILS = ['each-job', 'at-risk'] as const;
 export type JobMail = (typeof JOB_MAILS)[number];
 
-/** What one user has said. */
+/** What one user has chosen. */
 export interface UserChoice {
   readonly choice: DigestChoice;
   readonly also: readonly JobMail[];
-  /** When this was said (ms). */
+  /** When the user chose (ms). */
   readonly since: number;
 }
 
 const NAME = /^(0|[1-9]\d{0,9})\.[0-9a-f]{16}$/;
-/** One is enough; of more, these newest ones are read. */
+/** A user needs one file; if there are more, at most this many of the newest are read. */
 const MOST_EACH = 16;
 
 interface Found extends UserChoice {
@@ -55,7 +55,7 @@ function readChoice(path: string, uid: number): Found | null {
   }
   try {
     const { mode, uid: owner, nlink, mtimeMs } = fstatSync(descriptor);
-    // A second link may be another user's.
+    // A second hard link may have been made by another user.
     if ((mode & constants.S_IFMT) !== constants.S_IFREG || owner !== uid || nlink !== 1) return null;
     const buffer = Buffer.alloc(64);
     const words = buffer.toString('latin1', 0, readSync(descriptor, buffer)).trim().split(' ');
@@ -68,7 +68,7 @@ function readChoice(path: string, uid: number): Found | null {
   }
 }
 
-/** Names in the directory, one by one: it may have been filled by somebody. */
+/** Names in the directory, one by one: someone may have filled it with files. */
 function* namesIn(directory: string): Generator<string> {
   let opened: Dir;
   try {
@@ -86,7 +86,7 @@ function* namesIn(directory: string): Generator<string> {
 
 type Candidate = Pick<Found, 'path' | 'mtimeMs'>;
 
-/** The newest files of each user: what others have put there under a user's name takes no room of his. */
+/** The newest files of each user; files that others put there under a user's number do not count. */
 function candidatesOf(directory: string, only: number | null): ReadonlyMap<number, readonly Candidate[]> {
   const found = new Map<number, readonly Candidate[]>();
   for (const name of namesIn(directory)) {
@@ -103,35 +103,35 @@ function candidatesOf(directory: string, only: number | null): ReadonlyMap<numbe
 
 const byAge = (a: Pick<Found, 'mtimeMs'>, b: Pick<Found, 'mtimeMs'>): number => a.mtimeMs - b.mtimeMs;
 
-/** Oldest first. */
+/** The choices in the directory, oldest first; `only`: of this uid. */
 function choicesOf(directory: string, only: number | null): readonly Found[] {
   const candidates = [...candidatesOf(directory, only)];
   return candidates.flatMap(([uid, files]) => files.flatMap(({ path }) => readChoice(path, uid) ?? [])).sort(byAge);
 }
 
-/** By uid, the newest of each. Throws where the directory is there and can't be read. */
+/** The newest choice of each user, by uid. Throws if the directory exists but can't be read. */
 export function readChoices(directory: string): ReadonlyMap<number, UserChoice> {
   return new Map(choicesOf(directory, null).map((found) => [found.uid, found]));
 }
 
-/** What a user has said; null: nothing. */
+/** What a user has chosen; null: nothing. */
 export function choiceOf(directory: string, uid: number): UserChoice | null {
   return choicesOf(directory, uid).at(-1) ?? null;
 }
 
-/** Puts down the choice of the user that runs this. Throws where the directory is missing or can't be written to. */
+/** Stores the choice of the calling user. Throws if the directory is missing or can't be written to. */
 export function writeChoice(directory: string, choice: DigestChoice, also: readonly JobMail[] = []): void {
   const uid = process.geteuid?.() ?? -1;
   const own = choicesOf(directory, uid).at(-1)?.path;
   const path = join(directory, `${uid}.${randomBytes(8).toString('hex')}`);
-  // A new file: one that is there may be somebody else's.
+  // A new file: an existing one may be somebody else's.
   const descriptor = openSync(path, 'wx', 0o644);
   try {
-    // The nightly job reads it as another user, whatever the umask.
+    // The nightly job reads the file as another user, so the umask must not matter.
     fchmodSync(descriptor, 0o644);
     writeFileSync(descriptor, `${[choice, ...also].join(' ')}\n`);
   } catch (error) {
-    // An empty file says nothing, and the newest few are read.
+    // An empty file is no choice, but would take the place of one, as only the newest are read.
     rmSync(path, { force: true });
     throw error;
   } finally {
@@ -141,8 +141,8 @@ export function writeChoice(directory: string, choice: DigestChoice, also: reado
 }
 
 /**
- * What users have said, as far as it is wanted, by their names. Rejects where the directory can't be read, or the name
- * service can't be asked.
+ * The wanted choices of users, by user name. Rejects if the directory can't be read, or the name service can't be
+ * asked.
  */
 export async function choicesByName(
   directory: string,
@@ -156,7 +156,7 @@ export async function choicesByName(
 const AT_ONCE = 200;
 const PATIENCE_MS = 20_000;
 const GETENT = '/usr/bin/getent';
-/** Status of a getent that did not find all of them; it prints the others. */
+/** Exit status of getent if it did not find all of them; it prints the others. */
 const SOME_UNKNOWN = 2;
 
 function getent(uids: readonly number[]): Promise<string> {
@@ -172,7 +172,7 @@ function getent(uids: readonly number[]): Promise<string> {
   });
 }
 
-/** Names of users, as the name service has them; who is not found is left out. Rejects where it can't be asked. */
+/** User names from the name service; unknown uids are left out. Rejects if the name service can't be asked. */
 export async function namesOf(uids: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const names = new Map<number, string>();
   for (let at = 0; at < uids.length; at += AT_ONCE)

@@ -18,45 +18,45 @@ import type { Settings } from '../../record/settings';
 import { CommandError, EXIT } from '../command';
 
 /**
- * What nights have been done and which mails have gone, in a directory that outlives reboots:
+ * Which nights are done and which mails have been sent, in a directory that outlives reboots:
  *
- *   lock                flock held by the process that is at it
- *   DAY/night.json      what the night is: begun, done, or skipped
- *   DAY/KEY.claim       written (O_EXCL) before a mail is handed to a server: from then on it may have gone
- *   DAY/KEY.outcome     what came of it: "sent" or "refused"
+ *   lock                flock held by the process that works with the ledger
+ *   DAY/night.json      the state of the night: begun, done, or skipped
+ *   DAY/KEY.claim       written (O_EXCL) before a mail is handed to a server: from then on it may have been sent
+ *   DAY/KEY.outcome     the outcome: "sent" or "refused"
  *
- * A mail goes at most once: a claim without outcome is of a process that died, or a server that fell silent, after the
- * message had been handed over, and it is not sent again. A claim is taken back only where surely nothing was taken.
- * This holds also where a network file system keeps no locks, since one of two gets the claim.
+ * A mail is sent at most once. A claim without an outcome means that a process died or a server fell silent after the
+ * message was handed over; that mail is not sent again. A claim is taken back only if the mail certainly was not sent.
+ * This holds even on a network file system without locks, since only one of two processes gets the claim.
  */
 export interface Ledger {
-  /** null: unknown, or begun and not settled. */
+  /** The settled night of a day; null: unknown, or begun and not settled. */
   readonly night: (day: string) => SettledNight | null;
-  /** Whether its turn had come or it was asked for with --date, when it was begun; null: never begun. */
+  /** Why the night was begun: it was due, or asked for with --date; null: never begun. */
   readonly begunBy: (day: string) => Turn | null;
   readonly begin: (day: string, by: Turn) => void;
   readonly settle: (day: string, night: SettledNight) => void;
-  /** Takes a mail: whether it is ours to send, or what became of it. */
+  /** Claims a mail: 'mine': this process is to send it, else what became of it. */
   readonly claim: (day: string, mail: MailName) => ClaimAnswer;
   readonly conclude: (day: string, mail: MailName, outcome: 'sent' | 'refused', reason: string) => void;
-  /** Nothing was taken: another time. */
+  /** Takes the claim back, as the mail was not sent: another run may try. */
   readonly release: (day: string, mail: MailName) => void;
-  /** What became of a mail so far; 'open': nothing. */
+  /** What became of a mail; 'open': never claimed. */
   readonly stateOf: (day: string, mail: MailName) => MailState;
-  /** Of which it knows anything. */
+  /** The days that the ledger knows anything about. */
   readonly days: () => readonly string[];
-  /** Forgets the mails of settled nights before that day; `unsettled`: of others, too. */
+  /** Forgets the mails of settled nights before that day; `unsettled`: also of nights not settled. */
   readonly forgetBefore: (day: string, which?: { readonly unsettled: boolean }) => void;
   readonly close: () => void;
 }
 
-/** A night's turn had come, or it was asked for with --date. */
+/** Why a night is done: it was due, or asked for with --date. */
 type Turn = 'due' | 'date';
 
 const settledNight = object({
   state: oneOf(['done', 'skipped']),
   by: oneOf(['due', 'date']),
-  /** Whether those who want mail got it (or there was nobody). */
+  /** Whether mails were sent, or nobody was to get any. */
   mailed: boolean,
   at: string,
   host: string,
@@ -69,7 +69,7 @@ const outcomeShape = object({ outcome: oneOf(['sent', 'refused']) });
 /** A mail of one night; never two with the same name. */
 export interface MailName {
   readonly kind: 'digest' | 'site' | 'trouble' | 'job' | 'risk';
-  /** Owner, or an admin's address; of a mail about a job, the job as well. */
+  /** An owner, or an admin's address; for a mail about a job, also the job. */
   readonly to: string;
 }
 
@@ -79,7 +79,7 @@ type ClaimAnswer = 'mine' | Exclude<MailState, 'open'>;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const OTHERS_WRITE = 0o022;
 
-/** Beside a SQLite DB, on whatever host that is shared with; with PostgreSQL where the reports are. */
+/** Beside a SQLite DB, so that all hosts that share the DB share the ledger; with PostgreSQL, beside the reports. */
 export function ledgerDirectory(settings: Pick<Settings, 'accounting' | 'report_dir' | 'state_dir'>): string {
   const { accounting, report_dir: reports, state_dir: state } = settings;
   if (accounting.startsWith('/')) return join(dirname(accounting), 'nightly');
@@ -94,7 +94,7 @@ function unavailable(path: string, problem: string, cause?: unknown): CommandErr
 
 const isWithoutRoom = (error: unknown): boolean => NO_ROOM.includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** Writes to the ledger. Throws CommandError where there is no room for that. */
+/** Writes to the ledger. Throws CommandError if the disk or a quota is full. */
 function writing<T>(directory: string, write: () => T): T {
   try {
     return write();
@@ -121,7 +121,7 @@ function makeOwn(directory: string): void {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return;
     if (isWithoutRoom(error)) throw error;
-    // Not made here: where a file system is not mounted, an empty ledger would let every mail go again.
+    // The parent is not made: if its file system is not mounted, an empty ledger would let every mail be sent again.
     if (code === 'ENOENT')
       throw unavailable(directory, `${dirname(directory)} is missing; mount it, or make it`, error);
     throw unavailable(
@@ -141,7 +141,7 @@ function syncDirectory(directory: string): void {
   }
 }
 
-/** Throws EEXIST where another one has it. */
+/** Writes a new file durably. Throws EEXIST if it exists already. */
 function writeAnew(path: string, text: string): void {
   const descriptor = openSync(path, 'wx', 0o600);
   try {
@@ -156,7 +156,7 @@ function writeAnew(path: string, text: string): void {
   syncDirectory(dirname(path));
 }
 
-/** null: there is none, or one that was not written to its end. */
+/** null: there is no such file, or it is incomplete. */
 function readFile<T>(shape: Shape<T>, path: string): T | null {
   let text: string;
   try {
@@ -182,7 +182,7 @@ function openLock(path: string): number {
   }
 }
 
-/** Takes the lock of the ledger; `warn` is called where the file system has no locks. Throws CommandError. */
+/** Takes the lock of the ledger; `warn` is called if the file system has no locks. Throws CommandError. */
 function takeLock(path: string, who: string, warn: (line: string) => void, other: string): number {
   const lock = openLock(path);
   let mine: boolean;
@@ -198,10 +198,10 @@ function takeLock(path: string, who: string, warn: (line: string) => void, other
     throw unavailable(path, `${other}${holder}; this one does nothing`);
   }
   try {
-    // In place: the lock is on this very file.
+    // Written in place, not replaced: the lock is on this very file.
     writeFileSync(path, `${who}\n`);
   } catch (error) {
-    // Who holds it is for others to read; the lock holds without.
+    // The holder's name only informs others; the lock works without it.
     if (!isWithoutRoom(error)) throw error;
   }
   return lock;
@@ -214,7 +214,7 @@ function fileName({ kind, to }: MailName): string {
 const mailPath = (directory: string, day: string, mail: MailName, what: 'claim' | 'outcome'): string =>
   join(directory, day, `${fileName(mail)}.${what}`);
 
-/** A ledger to look into, with which nothing can be changed; where there is none: an empty one. */
+/** A ledger for reading only; an empty one if there is none. */
 export function readLedger(directory: string): Pick<Ledger, 'night' | 'begunBy' | 'stateOf'> {
   return {
     night: (day) => readFile(settledNight, join(directory, day, 'night.json')),
@@ -232,7 +232,7 @@ export function readLedger(directory: string): Pick<Ledger, 'night' | 'begunBy' 
 }
 
 /**
- * Opens the ledger, makes it where there is none, and keeps everybody else out; `other`: what one is told who is kept out.
+ * Opens the ledger, or makes it if there is none, and locks it. `other`: the message if another process holds the lock.
  * Throws CommandError.
  */
 export function openLedger(
@@ -245,7 +245,7 @@ export function openLedger(
   requireOwn(directory);
   const lock = writing(directory, () => takeLock(join(directory, 'lock'), who, warn, other));
   const looking = readLedger(directory);
-  /** A night whose turn has come once does not become one that was only asked for. */
+  /** A night that was due once stays 'due' even if it is later asked for with --date. */
   const write = (day: string, night: { readonly state: string; readonly by: Turn }): void => {
     const by = looking.begunBy(day) === 'due' ? 'due' : night.by;
     writing(directory, () => {

@@ -16,7 +16,7 @@ function paragraphs(lines: readonly string[], style: string): string {
   return `<div style="${style}">${lines.map((line) => `<p style="margin:4px 0">${escapeForHtml(line)}</p>`).join('')}</div>`;
 }
 
-/** A page with something before all that is in it. */
+/** An HTML page with `head` put before its content. */
 function withHead(html: string, head: string): string {
   return /<body\b[^>]*>/i.test(html) ? html.replace(/<body\b[^>]*>/i, (tag) => tag + head) : head + html;
 }
@@ -45,7 +45,7 @@ function ofCluster(cluster: string): string {
   return cluster === '' ? '' : ` ${cluster}`;
 }
 
-/** An owner's own jobs; says how to stop it. */
+/** The digest of an owner's jobs, with how to stop it; `all`: this site sends it to everybody. */
 export function digestMail(context: MailContext, owner: string, to: string, report: MailReport, all: boolean): Message {
   const { day, cluster, host } = context;
   const why = all ? 'This site sends it to everybody' : 'You turned it on';
@@ -57,7 +57,7 @@ export function digestMail(context: MailContext, owner: string, to: string, repo
   });
 }
 
-/** The whole site, with what went wrong in front. */
+/** The report on the whole site, preceded by what went wrong. */
 export function siteMail(context: MailContext, to: string, report: MailReport, troubles: readonly string[]): Message {
   const { day, cluster } = context;
   const safe = troubles.map((line) => escapeForTerminal(line));
@@ -72,7 +72,7 @@ export function siteMail(context: MailContext, to: string, report: MailReport, t
   });
 }
 
-/** There is no report: why. */
+/** The mail that says why there is no report. */
 export function troubleMail(context: MailContext, name: MailName, to: string, troubles: readonly string[]): Message {
   const { day, cluster, host } = context;
   const lines = [`The nightly job on ${host} made no report of ${day}:`, ...troubles, 'The next run tries again.'];

@@ -7,7 +7,7 @@ import { importSiteAccounting } from '../import/import-site';
 import type { Terminal } from '../terminal';
 import type { Night } from './night';
 
-/** What a night's work is made of, so that a test can put something else there. */
+/** The steps of the nightly job; tests replace them. */
 export interface NightSteps {
   readonly openStore: (settings: Settings) => Promise<HistoryStore>;
   readonly openReader: (settings: Settings) => Promise<AccountingReader>;
@@ -26,7 +26,7 @@ export interface NightSteps {
   ) => Promise<MailReport>;
 }
 
-/** By owner, or, of one owner, by the names of the jobs. */
+/** The report of a night, summed up by owner; for one owner, by job name. */
 async function reportOf(
   store: AccountingReader,
   { since, until }: Night,

@@ -1,7 +1,7 @@
 import { formatDay } from '../../report/format/local-time';
 import { usageError } from '../command';
 
-/** A local calendar day, which the night after it reports on. Half-open. */
+/** A local calendar day, half-open; the following night's run reports on it. */
 export interface Night {
   readonly day: string;
   readonly since: Date;
@@ -16,7 +16,7 @@ function nightFrom(since: Date): Night {
   return { day: formatDay(since), since, until: dayAfter(since, 1) };
 }
 
-/** Of a day written as 2026-11-20; null for anything else. */
+/** The night for a day written as 2026-11-20; null for anything else. */
 export function nightOf(day: string): Night | null {
   const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day)?.slice(1).map(Number);
   if (parts === undefined) return null;
@@ -25,12 +25,12 @@ export function nightOf(day: string): Night | null {
   return night.day === day ? night : null;
 }
 
-/** The day before the one that is now. */
+/** Yesterday. */
 export function lastNight(now: Date): Night {
   return nightFrom(dayAfter(now, -1));
 }
 
-/** --date. Throws a usage error. */
+/** Parses --date. Throws a usage error if it is no day, or the day is not over yet. */
 export function parseNight(text: string, now: Date): Night {
   const night = nightOf(text);
   if (night === null) throw usageError(`--date: "${text}" is not a day; write 2026-11-20`);
@@ -41,21 +41,21 @@ export function parseNight(text: string, now: Date): Night {
 interface DueNights {
   /** Oldest first. */
   readonly due: readonly Night[];
-  /** Missed so long ago that nobody gets a report any more. */
+  /** Days missed so long ago that no report is made any more. */
   readonly skipped: readonly string[];
 }
 
-/** After a longer gap only these newest nights are caught up. */
+/** After a gap, only nights of the last so many days are caught up. */
 export const MOST_CAUGHT_UP = 7;
-/** How far back a gap is looked for. */
+/** How many days back missed nights are looked for. */
 export const LOOK_BACK_DAYS = 60;
 
-/** What is known of a night: nothing; that it was begun, or is settled, and whether only since --date asked for it. */
+/** The state of a night; "by date": it was begun only because --date asked for it. */
 export type NightKnown = 'unknown' | 'begun' | 'begun by date' | 'settled' | 'settled by date';
 
 /**
- * What is to be done now: every night since the oldest one known of the last 60 days that is not settled; where none is
- * known, the last one alone. A night that was asked for with --date begins no such series.
+ * The nights to do now: all that are not settled since the oldest known one within LOOK_BACK_DAYS; if none is known,
+ * only last night. A night that only --date asked for does not count as the oldest known one.
  */
 export function dueNights(now: Date, known: (day: string) => NightKnown): DueNights {
   const back = Array.from({ length: LOOK_BACK_DAYS }, (_, index) => nightFrom(dayAfter(now, index - LOOK_BACK_DAYS)));
@@ -73,7 +73,7 @@ interface ChosenNights {
   readonly skipped: readonly string[];
 }
 
-/** The nights that a run takes: that of `date`, or those that are due; by force where it is done, too. */
+/** The nights that a run does: that of `date`, or all that are due; `force`: also a night that is done. */
 export function chooseNights(
   now: Date,
   known: (day: string) => NightKnown,

@@ -14,32 +14,32 @@ interface ReportFiles {
   readonly json: string;
 }
 
-/** Who may read the files may enter the directory. */
+/** Everyone who may read the files may also enter the directory. */
 const directoryMode = (mode: number): number => 0o700 | mode | ((mode & 0o444) >> 2);
 
-/** `DAY.html` and `DAY.json` in the directory of the reports, each whole or not at all. Throws. */
+/** Writes `DAY.html` and `DAY.json` into the report directory, each whole or not at all. Throws. */
 export function writeReport(directory: string, day: string, mode: number, files: ReportFiles): void {
   mkdirSync(directory, { recursive: true, mode: directoryMode(mode) });
   replaceFile(reportPath(directory, day, 'json'), files.json, mode);
   replaceFile(reportPath(directory, day, 'html'), files.html, mode);
 }
 
-/** Removes reports of days before that one; how many files. Throws. */
+/** Removes reports of days before `oldest`; returns the number of files. Throws. */
 export function pruneReports(directory: string, oldest: string): number {
   const old = readdirSync(directory).filter((name) => (dayOfReport(name) ?? oldest) < oldest);
   for (const name of old) rmSync(join(directory, name), { force: true });
   return old.length;
 }
 
-/** The reports' directory, of the user who writes them, and that of users' choices, which is everybody's and root's. */
+/** The report directory, owned by the user who writes reports, and root's directory for users' digest choices. */
 export function nightPlaces(settings: Settings): readonly WantedDirectory[] {
   const place = { path: settings.report_dir, mode: sharedMode(settings), ...delivererOwner(settings) };
   return [...(settings.report_dir === '' ? [] : [place]), { path: settings.digest_dir, mode: 0o1777, uid: 0, gid: 0 }];
 }
 
 /**
- * Makes what is missing, as root, and touches nothing that is there. Only where nobody but root can put something else in
- * the new directory's place. What it can't make is left to who needs it, and to complain.
+ * As root, makes the missing directories of the nightly job and leaves existing ones alone; only where nobody but root
+ * could swap the new directory for something else. What it can't make is reported later by the step that needs it.
  */
 export function makeNightPlaces(settings: Settings): void {
   if (process.geteuid?.() !== 0) return;

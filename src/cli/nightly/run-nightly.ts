@@ -12,23 +12,23 @@ import { pruneReports, writeReport } from './report-files';
 import { NO_MAILS, sendNight, sendOnce, wantsMail, type MailCounts } from './send-night';
 import type { DigestChoice } from './digest-choices';
 
-/** The steps that others know how to do, and the world around. */
+/** The steps of the nightly job, and what it needs from outside. */
 export interface NightlyParts {
   readonly settings: Settings;
   readonly cluster: string;
   readonly host: string;
   readonly now: Date;
   readonly openStore: () => Promise<HistoryStore>;
-  /** Takes in what is new in Grid Engine's accounting files; resolves to what came of it, in a few words. */
+  /** Imports new lines of Grid Engine's accounting files; resolves to a line on what it did. */
   readonly importAccounting: (store: HistoryStore, work: LongWork) => Promise<string>;
-  /** Of an owner's jobs, or (null) of the site's. */
+  /** Makes the report on an owner's jobs; null: on the whole site's. */
   readonly report: (store: HistoryStore, night: Night, owner: string | null) => Promise<MailReport>;
   readonly mailer: () => Mailer;
   readonly choices: () => Promise<ReadonlyMap<string, DigestChoice>>;
   readonly signal: AbortSignal;
-  /** What is done. */
+  /** Prints what was done. */
   readonly print: (line: string) => void;
-  /** What went wrong. */
+  /** Logs what went wrong. */
   readonly log: (line: string) => void;
   readonly progress: (step: string, done: number, of: number) => void;
 }
@@ -40,7 +40,7 @@ export interface NightlyOptions {
 }
 
 export interface NightlyOutcome {
-  /** Days that are settled now, and those that have to be tried again. */
+  /** Days that are settled now; `open`: days to be tried again. */
   readonly done: readonly string[];
   readonly open: readonly string[];
   readonly skipped: readonly string[];
@@ -49,7 +49,7 @@ export interface NightlyOutcome {
   readonly interrupted: boolean;
 }
 
-/** Mails of settled nights are remembered this long: a night that is done is not done again anyway. */
+/** How long mails of settled nights are remembered; a settled night is not done again anyway. */
 const FORGET_MAILS_AFTER_DAYS = 90;
 
 function daysBefore(now: Date, days: number): string {
@@ -57,8 +57,8 @@ function daysBefore(now: Date, days: number): string {
 }
 
 /**
- * What the ledger knows of a night, for a run that sends mail or not. What was settled later than `now` was so by a clock
- * that was wrong: its day was not over, or not yet there.
+ * The state of a night by the ledger, for a run that sends mail or not. A night settled later than `now` was settled
+ * with a wrong clock, possibly before its day was over, so it does not count as settled.
  */
 export function knownOf(
   ledger: Pick<Ledger, 'night' | 'begunBy'>,
@@ -88,16 +88,16 @@ function sum(a: MailCounts, b: MailCounts): MailCounts {
 
 type Choices = ReadonlyMap<string, DigestChoice>;
 
-/** What a night's mails are made of and sent by. */
+/** What a night's mails are made from and sent with. */
 interface Sending {
   readonly store: HistoryStore;
   readonly site: MailReport;
   readonly mailer: Mailer;
-  /** Null: they can't be read. */
+  /** null: the users' choices can't be read. */
   readonly choices: Choices | null;
 }
 
-/** One run of `nightly`: what it has done so far, and what went wrong. */
+/** One run of `nightly`, with what it has done and what went wrong so far. */
 class NightlyRun {
   private readonly done: string[] = [];
   private readonly open: string[] = [];
@@ -136,7 +136,7 @@ class NightlyRun {
     this.parts.log(line);
   };
 
-  /** Takes one step: a failure is noted and stops nothing but itself. */
+  /** Runs one step; its failure is noted, and the other steps go on. null: failed or interrupted. */
   private async attempt<T>(what: string, step: () => Promise<T> | T): Promise<T | null> {
     if (this.stopped()) return null;
     try {
@@ -179,7 +179,7 @@ class NightlyRun {
     try {
       const isSummed = store !== null && (await this.tidy(store));
       for (const night of nights) {
-        // One that is done, and is done again by force, stays done whatever comes.
+        // A night that is done already and repeated by --force stays done whatever happens.
         if (this.ledger.night(night.day) === null)
           await this.attempt('ledger', () =>
             this.ledger.begin(night.day, this.options.date === undefined ? 'due' : 'date'),
@@ -205,7 +205,7 @@ class NightlyRun {
     }
   }
 
-  /** Resolves to whether the reports are of all that there is. */
+  /** Imports, rolls up and prunes; resolves to whether the reports will cover all data. */
   private async tidy(store: HistoryStore): Promise<boolean> {
     const { settings, signal, print, now, progress } = this.parts;
     const work = (step: string): LongWork => ({ signal, onProgress: (done, of) => progress(step, done, of) });
@@ -231,7 +231,7 @@ class NightlyRun {
     return imported !== null && summed !== null;
   }
 
-  /** Resolves to whether the report is where it is to be. */
+  /** Resolves to whether the report is written, or none is wanted. */
   private async writeReport(day: string, site: MailReport): Promise<boolean> {
     const { report_dir: directory, accounting_mode: mode } = this.parts.settings;
     if (directory === '') return true;
@@ -256,7 +256,7 @@ class NightlyRun {
         rule: settings,
         site,
         ownerReport: (owner) => report(store, night, owner),
-        // Without the choices nobody has said yes, and anybody may have said no.
+        // If choices can't be read, send no digest: anybody may have declined.
         choices: choices ?? new Map(site.owners.map((owner) => [owner, 'off'])),
         again: this.options.force ?? false,
         signal,
@@ -285,7 +285,7 @@ class NightlyRun {
     const day = this.unreported.at(-1);
     if (day === undefined || this.stopped()) return;
     for (const to of settings.mail_admins) {
-      // Once a day, for as long as it lasts.
+      // The name makes it one mail a day for as long as the problem lasts.
       const name: MailName = { kind: 'trouble', to: `${to} ${formatDay(now)}` };
       const context = { mailer, cluster, day, host, now };
       const make = () => Promise.resolve(troubleMail(context, name, to, [...this.troubles]));
@@ -295,7 +295,7 @@ class NightlyRun {
   }
 }
 
-/** `nightly`, with the ledger in hand: every night that is due, each step as well as it can be done. */
+/** Does every night that is due; a failed step does not stop the others. `ledger`: opened, with its lock held. */
 export function runNightly(parts: NightlyParts, ledger: Ledger, options: NightlyOptions): Promise<NightlyOutcome> {
   return new NightlyRun(parts, ledger, options).run();
 }

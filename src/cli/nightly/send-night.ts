@@ -11,7 +11,7 @@ import type { DigestChoice } from './digest-choices';
 /** Mails of one night, counted. */
 export interface MailCounts {
   readonly sent: number;
-  /** Gone in an earlier run, or not to be sent again. */
+  /** Sent in an earlier run, or not to be sent again. */
   readonly before: number;
   readonly refused: number;
   readonly doubt: number;
@@ -23,7 +23,7 @@ export const NO_MAILS: MailCounts = { sent: 0, before: 0, refused: 0, doubt: 0, 
 
 type Rule = Pick<Settings, 'mail_owners' | 'mail_domain' | 'mail_admins'>;
 
-/** The owners who get a digest of their jobs, by what the site and they want. */
+/** The owners who get a digest of their jobs, by the site's rule and their own choices. */
 export function digestOwners(
   rule: Rule,
   owners: readonly string[],
@@ -52,16 +52,16 @@ interface NightToSend {
   readonly site: MailReport;
   readonly ownerReport: (owner: string) => Promise<MailReport>;
   readonly choices: ReadonlyMap<string, DigestChoice>;
-  /** Mails that have gone go again. */
+  /** Sends mails again that have been sent. */
   readonly again: boolean;
   readonly signal: AbortSignal;
-  /** What went wrong so far; what goes wrong here is added by `trouble`. */
+  /** What went wrong so far; `trouble` adds to it. */
   readonly troubles: readonly string[];
   readonly trouble: (line: string) => void;
   readonly onProgress: (done: number, of: number) => void;
 }
 
-/** What became of a mail, and whether the server is worth asking for another one. */
+/** What became of a mail; `stop`: do not try further mails with this server. */
 interface MailEnd {
   readonly came: keyof MailCounts;
   readonly stop: boolean;
@@ -76,8 +76,8 @@ const NAMES: Readonly<Record<MailName['kind'], string>> = {
 };
 
 /**
- * Sends a mail that nobody has sent before. A mail is at most sent once: one that may have gone is not sent again. A
- * server that falls silent with a message in hand would put every further one in doubt.
+ * Sends a mail unless it has been sent before, or may have been. After a server that falls silent with a message in
+ * hand, `stop` is set: every further mail would end in doubt, too.
  */
 export async function sendOnce(
   { ledger, mailer, again, trouble }: Pick<NightToSend, 'ledger' | 'mailer' | 'again' | 'trouble'>,
@@ -124,7 +124,7 @@ export async function sendOnce(
   }
 }
 
-/** The digests of a night, then the whole to the admins, so that they hear of digests that did not go. */
+/** Sends a night's digests, then the report to the admins, so that it names the digests that were not sent. */
 export async function sendNight(night: NightToSend): Promise<MailCounts> {
   const { rule, site, choices, signal, trouble, mailer } = night;
   const context: MailContext = { ...night.context, mailer };
