@@ -5,21 +5,21 @@ import type { Terminal } from './terminal';
 
 export type OutputFormat = 'text' | 'json' | 'csv';
 
-/** The format that the options ask for. Throws a usage error where they ask for two. */
+/** The format that the options ask for. Throws a usage error if they ask for two. */
 export function outputFormat(options: Pick<GlobalOptions, 'json' | 'csv'>): OutputFormat {
   if (options.json && options.csv) throw usageError('--json and --csv exclude each other: give one of them');
   if (options.json) return 'json';
   return options.csv ? 'csv' : 'text';
 }
 
-/** The same of a command that has no CSV. */
+/** Like `outputFormat`, for a command that has no CSV. */
 export function textOrJson(options: Pick<GlobalOptions, 'json' | 'csv'>, command: string): 'text' | 'json' {
   const format = outputFormat(options);
   if (format === 'csv') throw usageError(`${command} has no CSV: give --json`);
   return format;
 }
 
-/** Width where nobody knows it: a file, a pipe, a mail. */
+/** The width used if there is no terminal: for a file, a pipe, a mail. */
 const UNKNOWN_WIDTH = 100;
 
 function speaksUtf8(env: Terminal['env']): boolean {
@@ -28,8 +28,8 @@ function speaksUtf8(env: Terminal['env']): boolean {
 }
 
 /**
- * The screen that a terminal offers: its width (or `columns`), colour only on a terminal that wants it or where
- * FORCE_COLOR asks for it (less -R), ASCII without UTF-8. `widest`: where a table can use more than text does.
+ * The screen of a terminal: its width (or `columns`), colour only on a terminal or if FORCE_COLOR is set (less -R),
+ * ASCII unless the locale is UTF-8. `widest`: the most columns that a table may use, where that is more than for text.
  */
 export function screenOf(
   terminal: Terminal,
@@ -50,15 +50,15 @@ export function screenOf(
   });
 }
 
-/** Writes lines; what can't be written (a reader that has gone) is the terminal's affair. */
+/** Writes lines; write errors, such as a reader that has gone, are handled where standard output is (main.ts). */
 export function writeLines(terminal: Terminal, lines: readonly string[]): void {
   terminal.write(lines.map((line) => `${line}\n`).join(''));
 }
 
-/** Characters that are written at once. */
+/** Text is written in pieces of at least this many characters. */
 const PIECE = 65_536;
 
-/** Writes text that is made piece by piece, so that it is never in memory as a whole. */
+/** Writes text that is generated piece by piece, so that it is never in memory as a whole. */
 export function writePieces(terminal: Pick<Terminal, 'write'>, pieces: Iterable<string>): void {
   let text = '';
   for (const piece of pieces) {
@@ -70,7 +70,7 @@ export function writePieces(terminal: Pick<Terminal, 'write'>, pieces: Iterable<
   if (text !== '') terminal.write(text);
 }
 
-/** Says something beside the answer, line by line, harmless whatever is in it. */
+/** Writes a message to standard error, line by line, with anything harmful in it escaped. */
 export function warn(terminal: Terminal, message: string): void {
   for (const line of message.split('\n')) terminal.warn(`qmemacct: ${escapeForTerminal(line)}`);
 }

@@ -15,7 +15,7 @@ interface CommandModule {
 interface CommandEntry {
   readonly name: string;
   readonly description: string;
-  /** Imports the file; only for the command that is run, so that the program starts quickly. */
+  /** Imports the file; called only for the command that is run, so that the program starts quickly. */
   readonly load: () => Promise<CommandModule>;
 }
 
@@ -28,7 +28,7 @@ const entry = (name: string, description: string, load: () => Promise<CommandMod
 const subject = async (name: NamedSubject): Promise<CommandModule> =>
   (await import('./commands/records.js')).registerSubject(name);
 
-/** Under the headings of the help. */
+/** The commands, by their headings in the help. */
 const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
   'Your jobs:': [
     entry('job', 'what a job requested and used, and what to request next', () => import('./commands/job.js')),
@@ -89,7 +89,7 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
   ],
 };
 
-/** A change that has begun is finished, whether or not anybody reads what is said of it. */
+/** Commands that finish the change they have begun, even if nobody reads their output any more. */
 const CHANGING: ReadonlySet<string | undefined> = new Set([
   'install',
   'uninstall',
@@ -104,13 +104,13 @@ const CHANGING: ReadonlySet<string | undefined> = new Set([
   'digest',
 ]);
 
-/** Whether a command line changes what others see. */
+/** Whether a command line runs one of the commands that change something. */
 export const isChange = (words: readonly string[]): boolean => CHANGING.has(commandWord(words));
 
-/** These describe every command. */
+/** Commands whose output describes every command. */
 const WHOLE: ReadonlySet<string | undefined> = new Set(['completion', 'man']);
 
-/** The program with all of its commands by name and description; the one that `words` name is complete, all where it describes them. */
+/** The program with all commands by name; only the one in `words`, or all if that describes them, are complete. */
 export async function createProgram(words: readonly string[], context: CommandContext): Promise<Command> {
   const { terminal, version } = context;
   const program = new Command('qmemacct')
@@ -145,7 +145,7 @@ export async function createProgram(words: readonly string[], context: CommandCo
   return program;
 }
 
-/** An unset variable of a shell comes as an empty word, which would be sought as a name. Throws a usage error. */
+/** Throws a usage error for an empty word, as from an unset shell variable: it would be looked up as a name. */
 function refuseEmpty(command: Command): void {
   const given = command.optsWithGlobals<Readonly<Record<string, unknown>>>();
   const option = [...command.options, ...(command.parent?.options ?? [])].find(
@@ -156,20 +156,20 @@ function refuseEmpty(command: Command): void {
   if (command.args[0] === '') throw usageError(`${command.name()}: an empty word; write a value`);
 }
 
-/** `install --node` makes the configuration, `uninstall --node --purge` may have removed it; `run` reads the option itself. */
+/** Throws if --config names a missing file; not with --node, as `install` makes it and `uninstall` may remove it. */
 function requireConfiguration(command: Command): void {
   const { config, node } = { ...command.optsWithGlobals(), ...command.opts<GlobalOptions & { node?: boolean }>() };
   if (node !== true) requireNamedSettings(config);
 }
 
-/** Of the options before a command only --config takes a value. */
+/** The command's name: the first word that is no option; --config is the only global option with a value. */
 function commandWord(words: readonly string[]): string | undefined {
   return words.find((word, index) => !word.startsWith('-') && word !== 'help' && words[index - 1] !== '--config');
 }
 
 /**
- * `run` has a `--csv FILE` of its own; elsewhere `--csv` is an option of the program, which would take it. So behind
- * "run" the options are that command's, and no other's.
+ * `run` has its own `--csv FILE`, which the global option `--csv` would capture. So all options after "run" belong to
+ * that command only.
  */
 function isRun(words: readonly string[]): boolean {
   return commandWord(words) === 'run';

@@ -5,7 +5,7 @@ import { delivererIdentity } from '../sampler/delivery/outbox-feeder';
 
 const AGAIN_MS = 60_000;
 
-/** The settings of a thread of the server. Throws SettingsError, and UserError where the server is root's. */
+/** The settings for a thread of the server. Throws SettingsError, and UserError if the server runs as root. */
 export function threadSettings(config: string): Settings {
   const settings = loadSettings(config);
   if (delivererIdentity(settings.deliver_as) !== null)
@@ -13,11 +13,11 @@ export function threadSettings(config: string): Settings {
   return settings;
 }
 
-/** Waits, but not for what is to stop. */
+/** Waits, but ends at once when `signal` is aborted. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal }).catch(() => undefined);
 
-/** Does work until it is to stop; where it can't be done, `failed` hears why, and it is tried again. */
+/** Repeats `work` until `signal` is aborted; a failure is reported to `failed`, and tried again after a minute. */
 export async function keepAtWork(
   work: () => Promise<void>,
   signal: AbortSignal,

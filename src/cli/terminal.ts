@@ -1,9 +1,9 @@
 import { formatCount, formatPercent } from '../report/format/units';
 
-/** The world outside of a command: where its words go and what it may ask about the place it runs in. */
+/** A command's surroundings: where its output goes, the environment and the time. */
 export interface Terminal {
   readonly write: (text: string) => void;
-  /** To the standard error output, one line. */
+  /** Writes one line to standard error. */
   readonly warn: (line: string) => void;
   /** Whether `write` goes to a terminal. */
   readonly isTTY: boolean;
@@ -14,7 +14,7 @@ export interface Terminal {
 
 const { stdout, stderr } = process;
 
-/** Where this process's own words go. */
+/** The terminal of this process. */
 export const processTerminal: Terminal = {
   write: (text) => void stdout.write(text),
   warn: (line) => void stderr.write(`${line}\n`),
@@ -24,7 +24,7 @@ export const processTerminal: Terminal = {
   now: () => new Date(),
 };
 
-/** Where progress goes while the standard output has the answer. */
+/** For progress while standard output gets the answer. */
 export const errorOutput: Pick<Terminal, 'isTTY' | 'write'> = {
   isTTY: stderr.isTTY,
   write: (text) => void stderr.write(text),
@@ -35,7 +35,7 @@ interface Interruption {
   readonly release: () => void;
 }
 
-/** Ctrl-C (or SIGTERM) asks for an end at the next good moment; a second one ends at once. */
+/** The first Ctrl-C (or SIGTERM) aborts `signal`, so that work ends at the next good moment; a second ends at once. */
 export function interruption(): Interruption {
   const controller = new AbortController();
   const stop = (): void => {
@@ -53,13 +53,13 @@ export function interruption(): Interruption {
 
 interface StatusLine<Words extends readonly unknown[]> {
   readonly show: (...words: Words) => void;
-  /** Before anything else is written. */
+  /** To be called before anything else is written. */
   readonly clear: () => void;
 }
 
 const BETWEEN_MS = 100;
 
-/** One line that is written over, ten times a second at most; nothing where there is no terminal. */
+/** A line that is overwritten, at most ten times a second; without a terminal, nothing is written. */
 export function statusLine<Words extends readonly unknown[]>(
   terminal: Pick<Terminal, 'isTTY' | 'write'>,
   textOf: (...words: Words) => string,
@@ -81,7 +81,7 @@ export function statusLine<Words extends readonly unknown[]>(
   };
 }
 
-/** How far a step of long work is. */
+/** The progress of a step of long work, as a status line. */
 export function progressLine(
   terminal: Pick<Terminal, 'isTTY' | 'write'>,
   now?: () => number,

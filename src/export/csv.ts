@@ -4,7 +4,7 @@ import { renderCsvRows } from '../report/records/csv';
 import type { Encoder, RowFormat } from './format';
 import { lineEncoder, lineFormat, type LineKind } from './lines';
 
-/** An object or a list: no formula. Its escapes are those of JSON. */
+/** A cell with a JSON object or list, which no spreadsheet takes for a formula; escaped as JSON. */
 function jsonCell(json: string): string {
   const safe = escapeJson(json);
   return /[",;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
@@ -18,6 +18,6 @@ const csvLines = (columns: readonly ColumnFacts[]): LineKind => ({
 
 export const csvEncoder = (columns: readonly ColumnFacts[]): Encoder => lineEncoder(csvLines(columns));
 
-/** A head and one line per row, safe for a spreadsheet. */
+/** A header line, then one line per row; safe to open in a spreadsheet. */
 export const csvFormat = (columns: readonly ColumnFacts[]): RowFormat =>
   lineFormat(renderCsvRows([columns.map(({ name }) => name)]), csvLines(columns));

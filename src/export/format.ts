@@ -2,41 +2,41 @@ import type { ColumnFacts, TableColumn } from '../record/plain-columns';
 import type { OutputFile } from './output-file';
 import type { Columns, Part, Table } from './table';
 
-/** Where bytes go. */
+/** Where bytes are written to. */
 export interface Sink {
   readonly write: (bytes: Uint8Array) => void;
-  /** For a format that writes a file by itself. */
+  /** The output file, for a format whose library writes the file itself. */
   readonly file?: OutputFile;
 }
 
-/** Writes rows as a part of a file, in whatever thread; `memory`: of an earlier part, to be used again. */
+/** Encodes rows as a part of a file, in any thread; `memory`: the buffer of an earlier part, for reuse. */
 export type Encoder = (pages: readonly Columns[], memory?: ArrayBuffer) => Part;
 
 type Described = Omit<Table, 'pages'>;
 
-/** Rows of some columns as the bytes of a file, in bounded memory. */
+/** Encodes rows as the bytes of a file, in bounded memory. */
 export interface RowFormat {
   /**
-   * What is to be written next, given some rows by column; rows of which nothing is written yet are kept for later. The
-   * bytes are gone with the next.
+   * Takes rows, by column, and returns the bytes to write next; rows may also be kept for a later call. The bytes are
+   * valid until the next call.
    */
   readonly rows: (columns: readonly TableColumn[], rows: number) => Uint8Array;
-  /** The same of rows that the encoder of this format has written, where it has one. */
+  /** Like `rows`, for rows that this format's encoder, if it has one, has encoded. */
   readonly part?: (part: Part) => Uint8Array;
-  /** The rest. */
+  /** Returns the remaining bytes. */
   readonly end: () => Uint8Array;
-  /** In place of `end`, where something failed. */
+  /** To be called instead of `end` after a failure. */
   readonly abandon?: () => void;
 }
 
-/** What rows can be written as. */
+/** A file format for rows. */
 interface Format {
-  /** Of the names of its files. */
+  /** The suffix of its files' names. */
   readonly suffix: string;
-  /** Nothing for a terminal or a pipe. */
+  /** Not to be written to a terminal or a pipe. */
   readonly binary: boolean;
   readonly open: (table: Described, sink: Sink) => Promise<RowFormat>;
-  /** Threads write parts of the file, of at least so many rows; else the format's library writes it in one. */
+  /** Threads may encode parts of the file, of at least so many rows; left out: the format is written in one piece. */
   readonly parts?: {
     readonly least: number;
     readonly encoder: (columns: readonly ColumnFacts[]) => Promise<Encoder>;
@@ -48,7 +48,7 @@ function fileOf({ file }: Sink): OutputFile {
   return file;
 }
 
-/** Each is loaded when it is used. */
+/** The formats; each one's code is loaded when it is used. */
 const FORMATS = {
   csv: {
     suffix: 'csv',
@@ -66,7 +66,7 @@ const FORMATS = {
     suffix: 'parquet',
     binary: true,
     open: async ({ columns }) => (await import('./parquet.js')).openParquetFormat(columns),
-    // A part is a group, which is read as a whole.
+    // A part is a row group, which readers read as a whole.
     parts: { least: 10_000, encoder: async (columns) => (await import('./parquet.js')).openParquetEncoder(columns) },
   },
   hdf5: {
@@ -90,13 +90,13 @@ export const isBinary = (name: FormatName): boolean => formatOf(name).binary;
 
 export const suffixOf = (name: FormatName): string => formatOf(name).suffix;
 
-/** Rows of a part at least; undefined: this format has no parts. */
+/** The least rows of a part; undefined: this format has no parts. */
 export const leastPart = (name: FormatName): number | undefined => formatOf(name).parts?.least;
 
-/** Rejects with UserError where a format needs what is not installed. */
+/** Rejects with UserError if a format needs a package that is not installed. */
 export const openFormat = (name: FormatName, table: Described, sink: Sink): Promise<RowFormat> =>
   formatOf(name).open(table, sink);
 
-/** Resolves to undefined where this format has no parts. */
+/** Resolves to undefined if this format has no parts. */
 export const openEncoder = async (name: FormatName, columns: readonly ColumnFacts[]): Promise<Encoder | undefined> =>
   formatOf(name).parts?.encoder(columns);

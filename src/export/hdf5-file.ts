@@ -5,21 +5,21 @@ import { UserError } from '../base/user-error';
 import type { ColumnFacts, ColumnType, TableColumn, TableValue } from '../record/plain-columns';
 import type { OutputFile } from './output-file';
 
-/** HDF5 files of tables as colmet and PyTables have them: compound types, texts of a fixed length. */
+/** HDF5 files with tables like those of colmet and PyTables: compound types, texts of fixed length. */
 
-/** What is compressed as a whole, and in memory as a whole while it is written. */
+/** Size of a chunk, which is compressed as a whole, and in memory as a whole while it is written. */
 const CHUNK_BYTES = 256 * 1024;
 const COMPRESSION = 1;
-/** Characters of a long text in one row. */
+/** Characters of a long text per row of /long_texts. */
 const PIECE = 1000;
 
-/** What stands for null: of integers the least there is, since -1 is an exit status. */
+/** The values that stand for null; for integers the least possible one, as -1 may be a value (exit status). */
 const MISSING = 'integers -9223372036854775808, booleans -1, reals and times NaN, texts (UTF-8) empty';
 
 interface Cells {
   readonly dtype: string;
   readonly width: number;
-  /** false: it was cut. */
+  /** Writes a value; false: a text was cut. */
   readonly put: (bytes: Buffer, at: number, value: TableValue) => boolean;
 }
 
@@ -41,7 +41,7 @@ const real = (divisor: number): Cells => ({
 const text = (width: number): Cells => ({
   dtype: `A${width}`,
   width,
-  // The last byte ends it.
+  // The last byte is the terminating NUL.
   put: (bytes, at, value) =>
     typeof value !== 'string' || bytes.write(value, at, width - 1) === Buffer.byteLength(value),
 });
@@ -59,7 +59,7 @@ const CELLS: Readonly<Record<ColumnType, (width: number) => Cells>> = {
   json: text,
 };
 
-/** Twice the longest text of a column. */
+/** Twice the length of a column's longest text, to leave room for longer ones. */
 function widthFor(values: TableColumn): number {
   const longest = values.reduce<number>(
     (most, value) => (typeof value === 'string' ? Math.max(most, Buffer.byteLength(value)) : most),
@@ -68,13 +68,13 @@ function widthFor(values: TableColumn): number {
   return Math.max(16, 2 * Math.ceil((longest + 1) / 8) * 8);
 }
 
-/** What musl, inside the library, calls these. */
+/** Error codes by the texts of musl, which is inside the library. */
 const CODES = new Map([
   ['No space left on device', 'ENOSPC'],
   ['Quota exceeded', 'EDQUOT'],
 ]);
 
-/** The library's account of an error, some thirty lines, as an error of the system. */
+/** Turns the library's error, a text of some thirty lines, into a one-line error with the system's code. */
 function systemError(error: unknown): unknown {
   const { message } = error as Error;
   const reason = /error message = '([^']*)'/.exec(message)?.[1] ?? /\(\): (.*)/.exec(message)?.[1];
@@ -102,7 +102,7 @@ type Library = Awaited<ReturnType<typeof loadLibrary>>;
 const textAttribute = (values: readonly string[]): string =>
   `A${Math.max(...values.map((value) => Buffer.byteLength(value))) + 1}`;
 
-/** A file that the HDF5 library writes by itself, page by page. Methods throw OutputError. */
+/** A file that the HDF5 library writes itself, page by page. Methods throw OutputError. */
 export class Hdf5File {
   readonly #file: InstanceType<Library['File']>;
   readonly #groups = new Set<string>();
@@ -119,12 +119,12 @@ export class Hdf5File {
     });
   }
 
-  /** Rejects with UserError where the library is not installed. */
+  /** Rejects with UserError if the library is not installed. */
   static async open(output: OutputFile): Promise<Hdf5File> {
     return new Hdf5File(output, await loadLibrary());
   }
 
-  /** A table at `/name` or `/group/name`, its texts as long as the first values ask for. */
+  /** Makes a table at `/name` or `/group/name`; the values in `first` determine the length of its texts. */
   table(path: string, columns: readonly ColumnFacts[], first: readonly TableColumn[]): Hdf5Table {
     const group = /^\/([^/]+)\//.exec(path)?.[1];
     const cells = columns.map(({ type }, index) => CELLS[type](widthFor(first[index] ?? [])));
@@ -151,7 +151,7 @@ export class Hdf5File {
     return new Hdf5Table(this, path, cells, chunk);
   }
 
-  /** Writes rows behind the others of a table. */
+  /** Appends rows to a table. */
   write(path: string, bytes: Buffer, from: number, rows: number): void {
     const { module } = this.library;
     this.trying(() => {
@@ -166,7 +166,7 @@ export class Hdf5File {
     });
   }
 
-  /** Keeps whole a text that a column had no room for. */
+  /** Stores the whole of a text that was too long for its column. */
   keepLongText(path: string, row: number, column: number, long: string): void {
     const characters = Array.from(long);
     const pieces = Array.from({ length: Math.ceil(characters.length / PIECE) }, (_item, index) =>
@@ -188,10 +188,10 @@ export class Hdf5File {
     this.trying(() => this.#file.close());
   }
 
-  /** Closes a file that is not wanted any more. */
+  /** Closes a file that will be removed. */
   abandon(): void {
     try {
-      // Of a full disk it gives back the room that closing needs.
+      // On a full disk this frees the space that closing needs.
       truncateSync(this.output.temporary);
       this.#file.close();
     } catch {
@@ -210,7 +210,7 @@ export class Hdf5File {
 
 const fact = (name: string, type: ColumnType, help: string): ColumnFacts => ({ name, type, unit: null, help });
 
-/** Texts that are cut in their tables: whole, in pieces. */
+/** The table of texts that are cut in their own tables, whole, in pieces. */
 const LONG_TEXT_COLUMNS = [
   fact('table', 'text', 'where it is cut'),
   fact('row', 'integer', 'its row there, from 0'),
@@ -235,7 +235,7 @@ export class Hdf5Table {
 
   append(columns: readonly TableColumn[], rows: number): void {
     for (let at = 0; at < rows;) {
-      // A chunk that is begun is filled up: each is compressed once.
+      // Fill up the last chunk first, so that each chunk is compressed only once.
       const some = Math.min(rows - at, this.chunk - (this.#rows % this.chunk));
       this.file.write(this.path, this.#encode(columns, at, some), this.#rows, some);
       this.#rows += some;

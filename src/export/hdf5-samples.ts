@@ -3,7 +3,7 @@ import { ALL_FACTS } from '../sampler/figures/job-facts';
 import type { Hdf5File, Hdf5Table } from './hdf5-file';
 import { columnsOfRows } from './table';
 
-/** Rows that are in memory before they are written. */
+/** How many rows are held in memory before they are written. */
 const WAITING = 10_000;
 
 const COUNTER = ', since its start (counter)';
@@ -22,7 +22,7 @@ interface MetricSource {
   readonly metrics: readonly ColumnFacts[];
 }
 
-/** By metric. Of one that this version does not know nothing is here. */
+/** The source of each metric, by the metric's name; only metrics that this version knows. */
 const SOURCES = new Map<string, MetricSource>(
   [...new Set(ALL_FACTS.map(({ name }) => name))].flatMap((name) => {
     const metrics = ALL_FACTS.filter((facts) => facts.name === name).flatMap((facts) => facts.metrics.map(metricFacts));
@@ -30,7 +30,7 @@ const SOURCES = new Map<string, MetricSource>(
   }),
 );
 
-/** What colmet has before the counters, with its names; then what it has not. */
+/** The columns that colmet puts before the counters, under its names; MORE: columns that colmet does not have. */
 const COLMET: readonly (readonly [name: string, column: string])[] = [
   ['timestamp', 'at'],
   ['hostname', 'host'],
@@ -42,7 +42,7 @@ const BACKEND: ColumnFacts = { name: 'metric_backend', type: 'text', unit: null,
 
 type Line = TableValue[];
 
-/** A table, and its rows that wait. */
+/** A table, and its rows that are not written yet. */
 interface SourceTable {
   readonly columns: readonly ColumnFacts[];
   readonly lines: Map<string, Line>;
@@ -50,8 +50,8 @@ interface SourceTable {
 }
 
 /**
- * Samples in colmet's layout: `/job_4711/SOURCE`, of the host itself `/job_0/SOURCE`, one row for each time and instance
- * with all metrics of the source. A metric that this version does not know is a source of its own.
+ * Samples in colmet's layout: `/job_4711/SOURCE`, or `/job_0/SOURCE` for the host itself, with one row for each time and
+ * instance that holds all metrics of the source. A metric that this version does not know is a source of its own.
  */
 export class SampleTables {
   readonly #tables = new Map<string, SourceTable>();
@@ -72,7 +72,7 @@ export class SampleTables {
     ];
   }
 
-  /** Rows of a page; those of a source at a time are in one. */
+  /** Adds the samples of a page; samples of one source, time and instance must be on one page. */
   add(columns: readonly TableColumn[], rows: number): void {
     for (let row = 0; row < rows; row++) {
       const valueOf = (name: string): TableValue => columns[this.#places.get(name) ?? -1]?.[row] ?? null;

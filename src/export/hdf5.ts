@@ -4,12 +4,12 @@ import { SampleTables } from './hdf5-samples';
 import type { OutputFile } from './output-file';
 import type { Table } from './table';
 
-/** The library writes the file. */
+/** No bytes for the caller to write, as the library writes the file. */
 const NOTHING = new Uint8Array(0);
 
 /**
- * HDF5: records and series are one table each; samples are in a group for each job, as colmet has them. Texts are as long
- * as those of the first page ask for.
+ * HDF5: records and series are one table each; samples are in one group per job, as in colmet. The texts of the first
+ * page determine the length of text columns.
  */
 export async function openHdf5Format(
   { what, columns }: Pick<Table, 'what' | 'columns'>,

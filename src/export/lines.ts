@@ -4,14 +4,14 @@ import type { Encoder, RowFormat } from './format';
 import type { Columns } from './table';
 import { TextBytes } from './text-bytes';
 
-/** How a column stands in a line. */
+/** How a column is written in a line. */
 export interface LineColumn {
-  /** Before each of its values. */
+  /** The text before each of its values. */
   readonly before: string;
   readonly type: ColumnType;
 }
 
-/** How values are written: texts as they are to be escaped, JSON as it is, null as it is called. */
+/** How values are written: escaping of texts and JSON, the form of times, the word for null. */
 interface LineText {
   readonly text: (value: string) => string;
   readonly json: (value: string) => string;
@@ -19,7 +19,7 @@ interface LineText {
   readonly none: string;
 }
 
-/** A column as it is written, with what is before each value. */
+/** The texts of a column's values, each with the text before it. */
 function textsOf(column: TableColumn, { before, type }: LineColumn, how: LineText): readonly string[] {
   const nothing = before + how.none;
   const escape = type === 'json' ? how.json : how.text;
@@ -36,10 +36,10 @@ function textsOf(column: TableColumn, { before, type }: LineColumn, how: LineTex
   });
 }
 
-/** A column whose value is the same in every row. */
+/** Whether a column has the same value in every row. */
 const isConstant = (values: TableColumn): boolean => values.every((value) => value === values[0]);
 
-/** The texts of a page, column by column: one that is the same in every row goes before the next. */
+/** The texts of a page by column; a constant column is merged into the text before the next column. */
 function textColumns(
   columns: readonly LineColumn[],
   values: readonly TableColumn[],
@@ -59,14 +59,14 @@ function textColumns(
   return { texts, rest: constant };
 }
 
-/** Lines of one kind: values of `columns` with what is before each, and `end`. */
+/** The form of lines: the values of `columns`, each with the text before it, then `end`. */
 export interface LineKind {
   readonly columns: readonly LineColumn[];
   readonly end: string;
   readonly how: LineText;
 }
 
-/** Line by line: a text of many lines would be put together elsewhere first. */
+/** Adds line by line, as joining many lines into one text first would copy them once more. */
 function addLines({ columns: values, rows }: Columns, { columns, end, how }: LineKind, bytes: TextBytes): void {
   const { texts, rest } = textColumns(columns, values, how);
   for (let row = 0; row < rows; row++) {
@@ -84,7 +84,7 @@ export const lineEncoder =
     return { rows: pages.reduce((sum, { rows }) => sum + rows, 0), bytes: bytes.taken() };
   };
 
-/** One line per row. `head`: before all lines. */
+/** A format with one line per row. `head`: the text before all lines. */
 export function lineFormat(head: string, kind: LineKind): RowFormat {
   const bytes = new TextBytes();
   let isBegun = false;

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeSyn
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../base/user-error';
 
-/** A place that can't be written to. */
+/** An output that can't be written. */
 export class OutputError extends UserError {
   constructor(path: string, problem: string, hint: string, cause?: unknown) {
     super(`${path}: ${problem}`, { hint, cause });
@@ -23,11 +23,11 @@ function outputError(path: string, error: unknown): OutputError {
 }
 
 /**
- * A file that gets its name when it is whole: until then its bytes are in a hidden file beside it. For its owner alone,
- * since it may say more than others may see. Methods throw OutputError.
+ * A file that gets its name only when it is complete: until then its bytes are in a hidden file beside it. Readable by
+ * its owner only, since it may contain more than others may see. Methods throw OutputError.
  */
 export class OutputFile {
-  /** Where its bytes are until then. */
+  /** The hidden file that holds its bytes until it is complete. */
   readonly temporary: string;
   readonly #fd: number;
 
@@ -52,12 +52,12 @@ export class OutputFile {
     }
   }
 
-  /** What is wrong with this file, given what a step on it threw. */
+  /** Turns an error of a step on this file into an OutputError. */
   failed(error: unknown): OutputError {
     return outputError(this.path, error);
   }
 
-  /** Gives the file its name; in place of one that had it. */
+  /** Gives the file its name, replacing an older file. */
   finish(): void {
     try {
       fsyncSync(this.#fd);
@@ -67,7 +67,7 @@ export class OutputFile {
     }
   }
 
-  /** To be called in the end, whatever happened: what is not finished is removed. */
+  /** To be called in the end, whatever happened: an unfinished file is removed. */
   close(): void {
     closeSync(this.#fd);
     rmSync(this.temporary, { force: true });

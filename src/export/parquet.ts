@@ -3,7 +3,7 @@ import type { ColumnFacts, ColumnType, TableColumn, TableValue } from '../record
 import type { Encoder, RowFormat } from './format';
 import type { Columns, Part } from './table';
 
-/** As soon as so many rows are in memory they become a group of the file, which is read as a whole. */
+/** As soon as so many rows are in memory, they become a row group of the file, which readers read as a whole. */
 const GROUP = 10_000;
 
 const TYPES = {
@@ -17,7 +17,7 @@ const TYPES = {
 
 type ParquetValue = string | number | bigint | boolean | null;
 
-/** Whole numbers as Parquet's writer wants them. */
+/** Whole numbers are bigint for Parquet's writer. */
 const whole = (value: TableValue): bigint | null => (typeof value === 'number' ? BigInt(value) : null);
 
 const valuesOf = (type: ColumnType, values: TableColumn): readonly ParquetValue[] =>
@@ -29,7 +29,7 @@ async function openLibrary(columns: readonly ColumnFacts[]) {
   return { ByteWriter, ParquetWriter, schema: schemaFromColumnData({ columnData }) };
 }
 
-/** Writes rows as one group. */
+/** Encodes rows as one row group. */
 export async function openParquetEncoder(columns: readonly ColumnFacts[]): Promise<Encoder> {
   const { ByteWriter, ParquetWriter, schema } = await openLibrary(columns);
   return (pages) => {
@@ -38,9 +38,9 @@ export async function openParquetEncoder(columns: readonly ColumnFacts[]): Promi
     const rows = pages.reduce((sum, page) => sum + page.rows, 0);
     const columnData = columns.map(({ name, type }, index) => ({
       name,
-      // Groups are passed over by their times.
+      // Readers skip groups by the range of their times.
       statistics: type === 'time',
-      // A group is read as a whole: nothing looks for its pages.
+      // A group is read as a whole, so an index of its pages is of no use.
       offsetIndex: false,
       data: ([] as ParquetValue[]).concat(...pages.map((page) => valuesOf(type, page.columns[index] ?? []))),
     }));
@@ -50,7 +50,7 @@ export async function openParquetEncoder(columns: readonly ColumnFacts[]): Promi
   };
 }
 
-/** Its columns are `by` bytes further on. */
+/** Moves the offsets of a group's columns by `by` bytes. */
 function move({ columns }: RowGroup, by: bigint): void {
   for (const chunk of columns) {
     chunk.file_offset += by;
@@ -61,13 +61,13 @@ function move({ columns }: RowGroup, by: bigint): void {
   }
 }
 
-/** Apache Parquet; objects as JSON texts. */
+/** Apache Parquet; objects and lists are JSON texts. */
 export async function openParquetFormat(columns: readonly ColumnFacts[]): Promise<RowFormat> {
   const { ByteWriter, ParquetWriter, schema } = await openLibrary(columns);
   const encode = await openParquetEncoder(columns);
   const bytes = new ByteWriter();
   const file = new ParquetWriter({ writer: bytes, schema, createdBy: 'qmemacct' });
-  /** A part begins with the first bytes of a file. */
+  /** Length of the file header, with which each encoded part begins, too. */
   const begin = bytes.offset;
   let pages: Columns[] = [];
   let waiting = 0;
@@ -83,7 +83,7 @@ export async function openParquetFormat(columns: readonly ColumnFacts[]): Promis
     pages = [];
     waiting = 0;
   };
-  /** What has been written since it was last asked for. */
+  /** Returns the bytes written since the last call. */
   const taken = (): Uint8Array => {
     const written = bytes.getBytes().slice();
     bytes.index = 0;

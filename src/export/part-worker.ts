@@ -6,12 +6,12 @@ import { openEncoder, type FormatName } from './format';
 import type { Part } from './table';
 
 /**
- * The thread of parts.ts: sent the numbers of records, it answers with these records as a part of a file; null where it
- * can't.
+ * The thread of parts.ts: for the ids of records it answers with these records encoded as a part of a file; null: it
+ * could not.
  */
 
 export interface PartsOf {
-  /** As RecordTables has it. */
+  /** From RecordTables: where the store is. */
   readonly location: string;
   readonly columns: readonly string[];
   readonly format: FormatName;

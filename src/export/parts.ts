@@ -6,14 +6,14 @@ import { leastPart, type FormatName } from './format';
 import type { PartRequest, PartsOf } from './part-worker';
 import type { Part } from './table';
 
-/** They read the store and write rows; this thread has only to join what they have written. */
+/** Threads that read the store and encode rows; the main thread only joins their parts. */
 const THREADS = 2;
-/** Parts that a thread is asked for at once: it has another to do while one is joined. */
+/** Parts that are asked of a thread at once, so that it has work while an earlier part is joined. */
 const AHEAD = 2;
-/** Of fewer records the threads would not have begun before this one is done. */
+/** With fewer records than this, the main thread alone would be done before the threads have started. */
 const FROM = 20_000;
 
-/** Records in a part: at least those of a page of the store. */
+/** Records per part: at least a page of the store; undefined: the format has no parts. */
 const partSize = (format: FormatName, page: number): number | undefined => {
   const least = leastPart(format);
   return least === undefined ? undefined : Math.max(least, page);
@@ -21,12 +21,12 @@ const partSize = (format: FormatName, page: number): number | undefined => {
 
 type Take = (part: Part | null) => void;
 
-/** A thread that writes parts, in the order in which it is asked for them; null: it could not. */
+/** A thread that encodes parts, in the order in which they are asked for; null: it could not. */
 class PartThread {
   readonly #worker: Worker;
   #waiting: Take[] = [];
   #dead = false;
-  /** Of parts that are joined. */
+  /** Buffers of joined parts, for reuse. */
   readonly #memory: ArrayBuffer[] = [];
 
   constructor(workerData: PartsOf, program: string) {
@@ -50,7 +50,7 @@ class PartThread {
     });
   }
 
-  /** A part of its is joined. */
+  /** To be called when a part of this thread has been joined: its buffer is reused. */
   joined({ bytes }: Part): void {
     this.#memory.push(bytes.buffer as ArrayBuffer);
   }
@@ -66,7 +66,7 @@ interface Asked {
   readonly part: Promise<Part | null>;
 }
 
-/** How many records a part has, and from how many on there are parts; a test may say something else. */
+/** The number of records per part, and from how many records on parts are used; for tests. */
 export interface PartSizes {
   readonly from: number;
   readonly part?: number;
@@ -75,11 +75,11 @@ export interface PartSizes {
 
 interface ReadPart {
   readonly page: TablePage | Part;
-  /** How many records have been read with it. */
+  /** How many records it holds. */
   readonly read: number;
 }
 
-/** Records as parts of a file, in the order of `ids`. What a thread could not write is read here, which says why. */
+/** Records as parts of a file, in the order of `ids`. If a thread fails, its part is read here, which shows the error. */
 async function* threadParts(
   tables: RecordTables,
   ids: readonly number[],
@@ -114,7 +114,7 @@ async function* threadParts(
   }
 }
 
-/** Records of a store, in the order of `ids`: as parts of a file where there are many, else by column. */
+/** Records of a store, in the order of `ids`: if there are many, as encoded parts of a file, else by column. */
 export async function* readTables(
   tables: RecordTables,
   ids: readonly number[],

@@ -7,7 +7,7 @@ import type { JobReport } from '../../report/job/job';
 import { recordsOf, runGroups, type JobRun } from '../../report/job/job-run';
 import { KIND_FIELDS } from '../../report/rules/kinds';
 
-/** The fields read first of runs that are later read whole, page by page: what identifies them and what advice needs. */
+/** The fields first read of runs that are later read whole, page by page: what identifies them, what advice needs. */
 export const RUN_FIELDS: readonly FieldName[] = [
   ...KIND_FIELDS,
   ...(['trust', 'revision', 'slots', 'host_slots', 'granted_hosts', 'pe', 'project', 'queue'] as const),

@@ -11,14 +11,14 @@ import { writePieces } from '../output';
 import type { Terminal } from '../terminal';
 import { jobsIn } from './find';
 
-/** Where accounts go. `judge` may change them before. */
+/** Where accounts are written to. `judge` may change them first. */
 interface AccountOutput {
   readonly writer: AccountWriter;
   readonly terminal: Pick<Terminal, 'write'>;
   readonly judge?: (accounts: readonly Account[]) => readonly Account[];
 }
 
-/** Where records and what is said of them come from. */
+/** Where records come from, and what they are judged by. */
 export interface AccountSources {
   readonly readers: readonly AccountingReader[];
   readonly history: ClassHistory;
@@ -28,10 +28,10 @@ export interface AccountSources {
 export const writerOf = (format: 'json' | 'csv'): AccountWriter =>
   format === 'json' ? new JsonWriter() : new CsvWriter();
 
-/** Records that are judged and written at once. */
+/** How many records are judged and written at a time. */
 const WRITTEN_AT_ONCE = 1000;
 
-/** Writes accounts of records, some at a time; `judge` may change them. Resolves to how many. Rejects with StoreError. */
+/** Writes accounts of records, some at a time; resolves to their number. Rejects with StoreError. */
 export async function writeAccounts(
   pages: AsyncIterable<readonly JobRecord[]> | Iterable<readonly JobRecord[]>,
   kinds: Kinds,
@@ -54,7 +54,7 @@ async function* recordPages(pages: AsyncIterable<RecordPage>): AsyncGenerator<re
   for await (const { records } of pages) yield records.map(({ record }) => record);
 }
 
-/** Writes all records of a filter, store by store, the newest first, in bounded memory; resolves to how many. */
+/** Writes all records of a filter, store by store, newest first, in bounded memory; resolves to their number. */
 export async function writeAll(
   filter: RecordFilter,
   sources: AccountSources,

@@ -3,7 +3,7 @@ import { privateWorld } from '../../record/job-name';
 import type { OpenStores } from '../stores/stores';
 import { findRecords } from './find';
 
-/** A store as far as it is of one cluster. */
+/** A reader of a store's records of one cluster only. */
 function ofCluster(reader: AccountingReader, cluster: string): AccountingReader {
   const { tables } = reader;
   return {
@@ -19,8 +19,8 @@ function ofCluster(reader: AccountingReader, cluster: string): AccountingReader 
 }
 
 /**
- * The stores that the jobs of a filter are summed up and exported from. Private runs count where the filter names their
- * cluster, or selects nothing else: beside the jobs of a cluster they are left out. Rejects with StoreError.
+ * The readers for sums and exports of a filter's jobs. Private runs (`qmemacct run`) count if the filter names their
+ * cluster or selects no other jobs; together with a cluster's jobs they are left out. Rejects with StoreError.
  */
 export async function countedReaders(
   { readers, own }: Pick<OpenStores, 'readers' | 'own'>,

@@ -15,19 +15,19 @@ import type { RuleSet } from '../../report/rules/rule-set';
 import { usageError } from '../command';
 import type { FoundLines } from './find-lines';
 
-/** Runs that are read one by one: those of parallel jobs, and those whose chart of memory decides. */
+/** At most this many runs are read one by one: those of parallel jobs, and those judged by their memory chart. */
 const MOST_READ = 2000;
 
 export interface ClassChoice {
-  /** The rules, of which only this one is asked. */
+  /** A rule set with the class's rule only. */
   readonly rules: RuleSet;
-  /** Lines that are shown. */
+  /** At most this many lines are shown. */
   readonly most: number;
-  /** A line per job. */
+  /** One line per job, not per task. */
   readonly grouped: boolean;
 }
 
-/** The rule of a class alone. Throws a usage error on a class that is none. */
+/** The rule set with only the rule that defines a class. Throws a usage error for an unknown class. */
 export function ruleOf(name: string, { rules, ...set }: RuleSet): RuleSet {
   const rule = rules.find((one) => one.name === name);
   if (rule !== undefined) return { ...set, rules: [rule] };
@@ -50,8 +50,8 @@ function totalsOf(records: readonly JobRecord[]): Totals {
 }
 
 /**
- * The first `most` lines of the records in an answer whose run is of a class, and the totals of those that count. Rejects
- * with StoreError.
+ * From an answer, the first `most` lines of records whose run is in a class, and the totals of these records.
+ * Rejects with StoreError.
  */
 export async function findClassLines(
   answer: RecordsAnswer,
@@ -78,7 +78,7 @@ export async function findClassLines(
   };
 }
 
-/** Accounts of a list with what shows the class that it is of. */
+/** Accounts of a class's list, each with the finding that puts it into the class. */
 export function withFindings(
   accounts: readonly Account[],
   findings: ReadonlyMap<string, Finding> | undefined,

@@ -13,18 +13,18 @@ import { newestFirst, toJobLines, toLines, type RecordLine } from '../../report/
 import type { Finding } from '../../report/rules/judge';
 import { findRecords, jobsIn } from './find';
 
-/** The newest records that are read first; where they are the tasks of few arrays, so many times as many or more. */
+/** How many of the newest records are read first, and the least factor for each further try if they make few lines. */
 const FIRST = 500;
 const GROWTH = 8;
 
 export interface FoundLines {
   readonly answer: RecordsAnswer;
   readonly lines: readonly RecordLine[];
-  /** Of a class: what shows it of each record, by its key, and the runs that were not looked at, since there are too many. */
+  /** For a class: the finding for each record, by its key, and how many runs were too many to be examined. */
   readonly ofClass?: { readonly findings: ReadonlyMap<string, Finding>; readonly leftOut: number };
 }
 
-/** The same lines with the tasks and runs that were not among the first records. Rejects with StoreError. */
+/** Adds to lines the tasks and runs that were not among the records read so far. Rejects with StoreError. */
 async function completed(
   lines: readonly RecordLine[],
   query: RecordsQuery,
@@ -45,7 +45,7 @@ async function completed(
 }
 
 /**
- * The newest jobs of a query, added up by their stores. null: one of these can't, one of the jobs is parallel, or is in
+ * The newest jobs of a query, each added up by its store. null: a store can't do that, or a job is parallel or in
  * several stores. Rejects with StoreError.
  */
 export async function findJobSums(
@@ -83,8 +83,8 @@ export async function findTaskLines(
 }
 
 /**
- * The first `most` jobs of a query, in its order, each with all of its records that the query selects. In the order of
- * time the newest records are enough, other orders weigh whole jobs and need all. Rejects with StoreError.
+ * The first `most` jobs of a query, in its order, each with all its records that the query selects. The order by time
+ * needs only the newest records; other orders compare whole jobs and need all records. Rejects with StoreError.
  */
 export async function findJobLines(
   query: RecordsQuery & { readonly limit: number },

@@ -6,7 +6,7 @@ import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
 import { ClassHistory } from '../../report/advice/class-history';
 import type { FindJobs } from '../../report/records/accounts';
 
-/** Records of several stores, one of each run: what is in more than one of them is merged. */
+/** Merges records of several stores into one for each run. */
 export function unite(records: readonly StoredRecord[]): readonly StoredRecord[] {
   const found = new Map<string, StoredRecord>();
   for (const stored of records) {
@@ -18,15 +18,15 @@ export function unite(records: readonly StoredRecord[]): readonly StoredRecord[]
 }
 
 /**
- * The records and totals of a filter from every store (one at least), store by store: no order over all, and up to
- * `query.limit` records of each. Rejects with StoreError.
+ * The records and totals of a filter from every store (at least one), up to `query.limit` records of each, one store
+ * after another without a common order. Rejects with StoreError.
  */
 export async function findRecords(query: RecordsQuery, readers: readonly AccountingReader[]): Promise<RecordsAnswer> {
   const answers = await Promise.all(readers.map((reader) => reader.records(query)));
   return answers.reduce(addRecords);
 }
 
-/** The records of a filter, once each though several stores have them. Rejects with StoreError. */
+/** The records of a filter, each once even if several stores have it. Rejects with StoreError. */
 export async function findDistinct(
   query: RecordsQuery,
   readers: readonly AccountingReader[],
@@ -36,7 +36,7 @@ export async function findDistinct(
   return readers.length > 1 ? unite(records) : records;
 }
 
-/** The same page by page, for much that is read once; from several stores all as one page. Throws StoreError. */
+/** Like `findDistinct`, page by page, for many records; from several stores all on one page. Throws StoreError. */
 export async function* distinctPages(
   query: PagesQuery,
   readers: readonly AccountingReader[],
@@ -51,11 +51,11 @@ export async function* distinctPages(
 
 const EVERY_GROUP = 1_000_000_000;
 
-/** The sums of every store (one at least), added up. Rejects with StoreError. */
+/** The sums of every store (at least one), added up. Rejects with StoreError. */
 export async function findSummary(query: SummaryQuery, readers: readonly AccountingReader[]): Promise<SummaryAnswer> {
   const [only, ...others] = readers;
   if (only !== undefined && others.length === 0) return only.summary(query);
-  // A group that is small in each store may be large in all of them: none is left out before they are added up.
+  // A group that is small in each store may be large in total, so none is left out before the sums are added up.
   const answers = await Promise.all(readers.map((reader) => reader.summary({ ...query, limit: EVERY_GROUP })));
   return chooseGroups(
     answers.reduce((sum, answer) => addSummaries(sum, answer)),
@@ -63,7 +63,7 @@ export async function findSummary(query: SummaryQuery, readers: readonly Account
   );
 }
 
-/** The records of jobs in every store. */
+/** Finds the records of jobs in all stores. */
 export function jobsIn(readers: readonly AccountingReader[]): FindJobs {
   return async (numbers, fields) => {
     const found = (await Promise.all(readers.map((reader) => reader.jobs(numbers, fields)))).flat();
@@ -71,7 +71,7 @@ export function jobsIn(readers: readonly AccountingReader[]): FindJobs {
   };
 }
 
-/** The past runs of jobs in every store. */
+/** The history of job classes, from all stores. */
 export function historyOf(readers: readonly AccountingReader[], now: Date): ClassHistory {
   return new ClassHistory((query) => findDistinct(query, readers), now.getTime());
 }

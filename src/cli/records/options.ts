@@ -22,7 +22,7 @@ export interface RecordListOptions extends GlobalOptions {
   readonly class?: string;
 }
 
-/** Adds what is to be listed of the records, and how. */
+/** Adds the options for the interval, order and form of a list of records. */
 export function addRecordListOptions(command: Command): Command {
   return addIntervalOptions(command)
     .option('--sort <key>', 'ended, ran, cpu, peak, requested or unused; largest or latest first', 'ended')
@@ -44,7 +44,7 @@ const SORTS = new Map<string, RecordSort>([
   ['waste', 'unused'],
 ]);
 
-/** The order of --sort. Throws a usage error on a key that is none. */
+/** The order of --sort. Throws a usage error for an unknown key. */
 export function recordSortOf(key: string): RecordSort {
   const sort = SORTS.get(key);
   if (sort === undefined)
@@ -52,18 +52,18 @@ export function recordSortOf(key: string): RecordSort {
   return sort;
 }
 
-/** How many lines an option asks for. Throws a usage error on what is no number of lines. */
+/** The number of lines that an option asks for. Throws a usage error for anything but a number from 1. */
 export function countOf(option: string, text: string): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   if (count < 1) throw usageError(`${option}: "${text}" is not a number of lines; write 1 or more`);
   return count;
 }
 
-/** The number of --limit; `otherwise` where it was not given. Throws a usage error on what is no number of lines. */
+/** The number of --limit; `otherwise` if it was not given. Throws a usage error as `countOf`. */
 export const lineLimitOf = (text: string | undefined, otherwise: number): number =>
   text === undefined ? otherwise : countOf('--limit', text);
 
-/** The columns of --columns, each once. Throws a usage error on a name that is none. */
+/** The columns of --columns, each once. Throws a usage error for an unknown name. */
 export function recordColumnsOf(text: string): readonly RecordColumnName[] {
   const columns = text.split(',').map((word) => {
     const column = RECORD_COLUMN_NAMES.find((name) => name === word.trim());
@@ -74,10 +74,10 @@ export function recordColumnsOf(text: string): readonly RecordColumnName[] {
   return [...new Set(columns)];
 }
 
-/** What was given of any options, by the names that commander has for them. */
+/** The values of the given options, by commander's names for them. */
 export type RecordFilterOptions = Readonly<Record<string, string | boolean | undefined>>;
 
-/** Which records, without the time that they are of. */
+/** A filter of records without its interval. */
 export type RecordChoice = Omit<RecordFilter, 'since' | 'until'>;
 
 function statesOf(option: string, text: string): readonly RecordStatus[] {
@@ -89,7 +89,7 @@ function statesOf(option: string, text: string): readonly RecordStatus[] {
   });
 }
 
-/** Of a queue (`all.q`), or of one of its instances (`all.q@node01`). */
+/** The choice of a queue (`all.q`), or of one of its instances (`all.q@node01`). */
 export function queueChoice(text: string): { readonly queue: string; readonly host?: string } {
   const [queue = '', host = ''] = text.split('@', 2);
   return { queue, ...(host === '' ? {} : { host }) };
@@ -120,7 +120,7 @@ function secondsOf(option: string, text: string): number {
 /** An option that chooses records. */
 interface Filter {
   readonly option: Option;
-  /** What it chooses by a text. Throws a usage error where that makes no sense. */
+  /** The choice for the option's value. Throws a usage error for an invalid value. */
   readonly choose: (text: string) => RecordChoice;
 }
 
@@ -187,7 +187,7 @@ export function addRecordFilterOptions(command: Command): Command {
   return FILTERS.reduce((known, { option }) => known.addOption(option), command);
 }
 
-/** The filter that the options ask for. Throws a usage error on what makes no sense. */
+/** The filter that the options ask for. Throws a usage error for invalid or contradictory values. */
 export function recordChoiceOf(options: RecordFilterOptions): RecordChoice {
   if (options.sampled && options.unsampled)
     throw usageError('--sampled and --unsampled exclude each other: give one of them');

@@ -7,12 +7,12 @@ import { warn } from '../output';
 import type { Terminal } from '../terminal';
 import { queueChoice, type RecordChoice } from './options';
 
-/** Whose records a list is of: the part that its command names. */
+/** What a list of records is about: an owner, a project, a queue, a host, or any filter. */
 export interface RecordSubject {
   readonly choice: RecordChoice;
-  /** "Jobs of bob", "Jobs": harmless text. */
+  /** "Jobs of bob", "Jobs"; escaped for the terminal. */
   readonly title: (screen: Screen) => string;
-  /** "bob: no job": for messages, which are made harmless on their way. */
+  /** "bob: no job", for messages; not escaped, as `warn` does that. */
   readonly nothing: string;
   readonly columns: readonly RecordColumnName[];
 }
@@ -44,7 +44,7 @@ function queueSubject(queue: string): RecordSubject {
   };
 }
 
-/** A host, or those that patterns mean. */
+/** One host, or the hosts that match patterns. */
 function hostSubject(host: string): RecordSubject {
   const several = isHostPattern(host);
   return {
@@ -63,7 +63,7 @@ export function namedSubject(subject: NamedSubject, name: string): RecordSubject
   return NAMED[subject](name);
 }
 
-/** Whatever a filter chooses. */
+/** The jobs that a filter chooses. */
 export function filterSubject(choice: RecordChoice): RecordSubject {
   const chosen = Object.keys(choice).length > 0;
   return {

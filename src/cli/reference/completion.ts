@@ -4,7 +4,7 @@ import type { Command, Option } from 'commander';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** A command with what may be written behind it. */
+/** A command, with the words and options that may follow it. */
 interface Completed {
   readonly name: string;
   readonly description: string;
@@ -17,7 +17,7 @@ const shown = (options: readonly Option[]): readonly Option[] => options.filter(
 
 const flagsOf = ({ short, long }: Option): readonly string[] => [short, long].flatMap((flag) => flag ?? []);
 
-/** `database init` is offered as the words of `database`, with the options of both. */
+/** The commands to complete; a subcommand (`database init`) is a word of its command, which has the options of both. */
 function completed(program: Command): readonly Completed[] {
   return program.commands.map((command) => ({
     name: command.name(),
@@ -30,7 +30,7 @@ function completed(program: Command): readonly Completed[] {
   }));
 }
 
-/** For bash and zsh. */
+/** Quotes a word for bash and zsh. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** "-o|--output": a pattern of the options that take a value. */
@@ -72,7 +72,7 @@ function bash(program: Command): string[] {
   ];
 }
 
-/** `_describe` parts a word from its description at the first colon. */
+/** `_describe` splits a word from its description at the first colon. */
 const described = (word: string, description: string): string =>
   quoted(`${word.replaceAll(':', '\\:')}:${description.replaceAll('\n', ' ')}`);
 
@@ -154,7 +154,7 @@ function fish(program: Command): string[] {
 
 const SCRIPTS: Readonly<Record<Shell, (program: Command) => readonly string[]>> = { bash, zsh, fish };
 
-/** The completion script of a shell. `program`: with every command complete. */
+/** The completion script of a shell. `program`: with all commands loaded. */
 export function completionScript(shell: Shell, program: Command): string {
   return `${SCRIPTS[shell](program).join('\n')}\n`;
 }

@@ -3,10 +3,10 @@ import { SETTINGS_FILE } from '../../record/settings';
 import { wrap } from '../../report/screen/layout';
 import { EXIT } from '../command';
 
-/** mandoc asks for lines of at most 80 bytes. */
+/** mandoc warns of lines longer than 80 bytes. */
 const WIDTH = 78;
 
-/** Text in roff: no escape, no minus that is a hyphen, no request at the start of a line. */
+/** Escapes text for roff: backslashes, and minus signs that would become hyphens. */
 const escaped = (text: string): string => text.replaceAll('\\', '\\e').replaceAll('-', '\\-');
 
 const paragraph = (text: string): string[] => wrap(escaped(text), WIDTH).map((line) => line.replace(/^[.']/, '\\&$&'));
@@ -43,7 +43,7 @@ const STATUSES: Readonly<Record<keyof typeof EXIT, string>> = {
   notYet: 'How the job ended is not known, or not yet (job --retry).',
 };
 
-/** qmemacct(1) for man(1). `program`: with every command complete. */
+/** The manual page qmemacct(1). `program`: with all commands loaded. */
 export function manPage(program: Command, version: string, now: Date): string {
   const lines = [
     `.TH QMEMACCT 1 ${now.toISOString().slice(0, 10)} "qmemacct ${escaped(version)}"`,

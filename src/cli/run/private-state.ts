@@ -9,7 +9,7 @@ import { loadSettings, type Settings } from '../../record/settings';
 import { madeOwnStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
-/** A user's own stores, for jobs that no Grid Engine runs. */
+/** A user's own state directory and settings, for jobs that run without Grid Engine. */
 export interface PrivateState {
   readonly directory: string;
   readonly settingsPath: string;
@@ -20,11 +20,11 @@ interface PrivateOptions {
   readonly cluster: string;
   readonly accounting: string;
   readonly interval?: number;
-  /** The site's own settings: what can be measured here, and how. */
+  /** The site's settings; those about what can be measured here, and how, are taken over. */
   readonly site?: Settings;
 }
 
-/** What a private state takes over from the site. Strings, numbers, booleans and lists of strings are TOML as JSON has them. */
+/** The site's settings that a private state takes over. JSON serves as TOML for the types of values that occur. */
 function siteLines({
   initial_network_namespace: namespace,
   listener,
@@ -44,7 +44,7 @@ function siteLines({
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** Creates (0700) what is missing under `directory` and writes its `qmemacct.toml`. */
+/** Makes what is missing under `directory` (mode 0700) and writes a settings file there. */
 export function makePrivateState(directory: string, options: PrivateOptions): PrivateState {
   for (const part of ['', 'run', 'plain', 'outbox', 'runtime/live', 'active_jobs'])
     mkdirSync(join(directory, part), { recursive: true, mode: 0o700 });
@@ -56,7 +56,7 @@ export function makePrivateState(directory: string, options: PrivateOptions): Pr
     `accounting = ${quoted(options.accounting)}`,
     'accounting_mode = "0600"',
     'deliver_as = "root"',
-    // What hooks without privilege leave in the outbox is the user's own.
+    // Records that unprivileged hooks leave in the outbox are the user's own, so accept them.
     'accept_self_reported = true',
     'delivery_jitter_ms = 0',
     'delivery_patience = 30',
@@ -65,7 +65,7 @@ export function makePrivateState(directory: string, options: PrivateOptions): Pr
     ...(options.site === undefined ? [] : siteLines(options.site)),
     '',
   ].join('\n');
-  // Runs at the same time may differ in what they were asked for: a file for each form.
+  // Simultaneous runs may need different settings, so each variant has a file of its own.
   const own = options.interval !== undefined || options.site !== undefined;
   const form = createHash('sha256').update(text).digest('hex').slice(0, 12);
   const settingsPath = join(directory, own ? `settings-${form}.toml` : 'qmemacct.toml');
@@ -84,7 +84,7 @@ export function ownState(env: Terminal['env'], interval: number | undefined, sit
   });
 }
 
-/** Takes the next job number that was never used here: its spool directory `N.1`. */
+/** Takes the next job number never used here, and makes its spool directory `N.1`. */
 export function takeJobNumber(state: PrivateState): { readonly job: number; readonly spool: string } {
   const counter = join(state.directory, 'last-job');
   let job = 0;
@@ -92,7 +92,7 @@ export function takeJobNumber(state: PrivateState): { readonly job: number; read
     // Of what no counting has written, numbers begin anew: beyond 2^53 there is no next one.
     job = Number(/^\d{1,9}$/.exec(readFileSync(counter, 'utf8').trim())?.[0] ?? 0);
   } catch {
-    // The first one.
+    // No file yet: the first job.
   }
   for (;;) {
     job++;
@@ -108,7 +108,7 @@ export function takeJobNumber(state: PrivateState): { readonly job: number; read
   }
 }
 
-/** What a job requests where there is no Grid Engine. */
+/** The requests of a job that runs without Grid Engine. */
 interface LocalJob {
   readonly job: number;
   readonly name: string;

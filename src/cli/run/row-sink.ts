@@ -2,14 +2,14 @@ import { closeSync, constants, openSync, statSync, write } from 'node:fs';
 import { MIB } from '../../base/units';
 import { CommandError, EXIT, usageError } from '../command';
 
-/** Where rows go. A slow, full or closed place is its own trouble: nothing here waits for it or throws. */
+/** Where rows are written to. Neither waits nor throws if the file is slow, full or closed. */
 interface RowSink {
   readonly write: (text: string) => void;
-  /** Resolves when all that was taken is written or given up: to the problem, where there was one. */
+  /** Resolves when all accepted rows are written or given up, to the problem; null: none. */
   readonly end: () => Promise<string | null>;
 }
 
-/** Rows that nobody takes are left out beyond this. */
+/** While more than this many characters wait to be written, further rows are left out. */
 const MOST_WAITING = 4 * MIB;
 const TRY_AGAIN_MS = 50;
 const STANDARD_OUTPUT = 1;
@@ -40,14 +40,14 @@ export function openRowSink(option: string, path: string): RowSink {
     busy = false;
     idle?.();
   }
-  // Not process.stdout: to a pipe that writes at once, and a full one would keep us from passing on signals.
+  // Not process.stdout, which writes to a pipe synchronously: a full pipe would keep us from passing on signals.
   function pass(bytes: Buffer): void {
     write(fd, bytes, (error, written) => {
       if (error?.code === 'EAGAIN') setTimeout(() => pass(bytes), TRY_AGAIN_MS);
       else if (error !== null) {
         closed = true;
         waiting = '';
-        // Who reads only the first rows (`| head`) is no error.
+        // A reader that stops early (`| head`) is no error.
         if (error.code !== 'EPIPE') problem = error.message;
         done();
       } else if (written < bytes.length) pass(bytes.subarray(written));

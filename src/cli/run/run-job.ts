@@ -26,7 +26,7 @@ interface RunOutcome {
   readonly record: JobRecord | null;
   /** Why there is no record. */
   readonly problem: string;
-  /** Of the command: its own, or 128 + the signal that ended it; 0 for `--pid`. */
+  /** The command's own, or 128 + the signal that ended it; 0 for `--pid`. */
   readonly exitStatus: number;
 }
 
@@ -44,7 +44,7 @@ async function until(condition: () => boolean, withinMs: number): Promise<boolea
   return true;
 }
 
-/** This process in the place of the shepherd. */
+/** Describes the run, with this process in the role of the shepherd. */
 function describeRun(job: number, spool: string, attached: boolean): RunDescription {
   return {
     job,
@@ -65,7 +65,7 @@ function describeRun(job: number, spool: string, attached: boolean): RunDescript
 
 const MAKE_ROOM = 'make room there, or set XDG_STATE_HOME to a directory that you may write to';
 
-/** What `write` returns; nothing has been started yet. Throws CommandError where it fails. */
+/** Returns what `write` returns; for use before anything is started. Throws CommandError if it fails. */
 export function written<T>(directory: string, write: () => T): T {
   try {
     return write();
@@ -77,16 +77,16 @@ export function written<T>(directory: string, write: () => T): T {
   }
 }
 
-/** While the command runs, and at its end: what can't be written costs figures, and nothing else. */
+/** For use once the command runs: a failed write costs figures, but must not affect the command. */
 function ifWritable(write: () => void): void {
   try {
     write();
   } catch {
-    // The sampler says what it lacks.
+    // The sampler notes in the record what is missing.
   }
 }
 
-/** Nothing was run: neither is anything kept. */
+/** Removes all traces of a run whose command was not started. */
 async function dropRun(sampler: ChildProcess | null, directory: string): Promise<void> {
   sampler?.ref();
   if (sampler?.kill('SIGKILL') === true) await once(sampler, 'exit');
@@ -105,11 +105,11 @@ interface Ended {
   readonly signal: number;
 }
 
-/** Runs the command with our terminal; its end as Grid Engine counts it. Rejects when it can't be started. */
+/** Runs the command with our terminal; resolves to its end in Grid Engine's terms. Rejects if it can't be started. */
 function runCommand(command: string, args: readonly string[], started: (pid: number) => void): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: 'inherit' });
-    // From the terminal the command gets these itself; sent to us alone, they are meant for it.
+    // The terminal sends SIGINT and SIGQUIT to the command, too; SIGTERM and SIGHUP come only to us, so pass them on.
     const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
     const ignore = (): void => undefined;
     process.on('SIGINT', ignore).on('SIGQUIT', ignore).on('SIGTERM', forward).on('SIGHUP', forward);
@@ -172,7 +172,7 @@ export async function runJob(
         `the sampler did not start within ${ARMED_WITHIN_MS / 1000} s; try "qmemacct doctor"`,
         EXIT.unavailable,
       );
-    // Peaks are proved only if the first fork was heard; without that the command must not wait for long.
+    // Peaks are proved only if the listener hears the first fork, but the command must not wait for long.
     await until(() => existsSync(join(directory, 'listening')), LISTENING_WITHIN_MS);
     const exitStatus = await supervise(subject, attachedStart ?? 0, spool, (pid) => {
       isStarted = true;
@@ -211,7 +211,7 @@ async function supervise(
   return ended.exitStatus;
 }
 
-/** What the sampler made of a run that has ended. */
+/** The sampler's record of a run that has ended. */
 async function figuresOf(
   state: PrivateState,
   run: RunDescription,
@@ -238,7 +238,7 @@ function storedRecord(state: PrivateState, run: RunDescription): JobRecord | nul
   }
 }
 
-/** Resolves when the next command finds the run's record in the user's own accounting DB, or when that takes too long. */
+/** Waits until the run's record is in the user's own accounting DB, where the next command finds it; 2 s at most. */
 export async function untilDelivered(state: PrivateState): Promise<void> {
   const store = new NodeStore(state.directory);
   try {

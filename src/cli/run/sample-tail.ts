@@ -6,19 +6,19 @@ import { STREAM, streamedSample, type StreamedSample } from '../../sampler/serie
 
 /** The samples of a run as its sampler takes them. */
 export interface SampleTail {
-  /** Takes what has come so far, and no more from then on. */
+  /** Takes the samples that have come so far, then stops. */
   readonly close: () => void;
 }
 
-/** The FIFO holds hundreds of samples. */
+/** Often enough: the FIFO holds hundreds of samples. */
 const LOOK_EVERY_MS = 100;
 const CHUNK = 65_536;
 
-/** Makes the FIFO in a run directory; to be called before its sampler starts. */
+/** Makes the FIFO in a run directory and gives its samples to `take`; to be called before the sampler starts. */
 export function followSamples(directory: string, take: (sample: StreamedSample) => void): SampleTail {
   const path = join(directory, STREAM);
   makeFifo(path, 0o600);
-  // Open for writing, too: so it never ends while the sampler comes and goes.
+  // Open for writing, too, so that reads see no end of file when the sampler closes it.
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   const buffer = Buffer.allocUnsafe(CHUNK);
   let begun = '';
@@ -34,7 +34,7 @@ export function followSamples(directory: string, take: (sample: StreamedSample) 
         }
       }
     } catch {
-      // Nothing more for now. Rows are a help to the reader, and no fault in them may end the command's supervisor.
+      // EAGAIN: nothing more for now. Other errors are ignored, too: rows must not end the command's supervisor.
     }
   }
   const timer = setInterval(drain, LOOK_EVERY_MS);

@@ -22,14 +22,14 @@ interface RowFiles {
 }
 
 export interface RowStream {
-  /** Hears of the first process, and the number of the run (that of the Grid Engine job around it goes first). */
+  /** To be called with the first process and the run's number; inside a Grid Engine job, rows show its number. */
   readonly started: (pid: number, job: number) => void;
   readonly take: (sample: StreamedSample) => void;
-  /** Resolves to what went wrong. */
+  /** Closes the files; resolves to the problems. */
   readonly end: () => Promise<readonly string[]>;
 }
 
-/** As a shell's longest command line; a longer one is left out. */
+/** The usual limit of a command line; a longer one is left out. */
 const MOST_COMMAND_BYTES = 2 * MIB;
 
 function orElse<T>(read: () => T, otherwise: T): T {
@@ -54,7 +54,7 @@ function describe(pid: number, job: number, env: Terminal['env']): RowContext {
   };
 }
 
-/** Opens the files; null where there are none. Throws CommandError. */
+/** Opens the files; null: no file is given. Throws CommandError. */
 export function openRowStream({ jsonl, csv }: RowFiles, env: Terminal['env']): RowStream | null {
   if (jsonl === undefined && csv === undefined) return null;
   if (jsonl === csv) throw usageError(`--jsonl and --csv can't both go to ${csv ?? ''}`);

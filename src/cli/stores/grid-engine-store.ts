@@ -14,16 +14,16 @@ import { formatBytes, plural } from '../../report/format/units';
 import { siteFiles } from '../import/import-site';
 import type { Terminal } from '../terminal';
 
-/** Read in under a second: some 30,000 lines. */
+/** About 30,000 lines, which are read in less than a second. */
 const MOST_BYTES = 8 * MIB;
 
 export interface GridEngineStore {
   readonly reader: AccountingReader;
-  /** What it holds, in one line. */
+  /** What the store contains, for a message. */
   readonly says: string;
 }
 
-/** Where the first whole line of the file's last bytes begins; 0: the whole file is read. */
+/** The place of the first whole line within the file's last MOST_BYTES; offset 0: the whole file is read. */
 async function tailBegin(
   path: string,
 ): Promise<Pick<ImportedFile, 'offset' | 'tail' | 'head' | 'headBytes' | 'device' | 'inode'>> {
@@ -57,9 +57,8 @@ async function importTail(store: HistoryStore, path: string, cluster: string, ru
 }
 
 /**
- * The end of Grid Engine's own accounting, for a user of a host without an accounting DB: imported into a store of its
- * own that is gone with the command. Rejects with CommandError where there is none, with the file system's error or
- * StoreError.
+ * The end of Grid Engine's own accounting, for a host without an accounting DB, imported into a temporary store that
+ * vanishes with the command. Rejects with CommandError if no cell is found, with the file system's error or StoreError.
  */
 export async function openGridEngineStore(settings: Settings, env: Terminal['env']): Promise<GridEngineStore> {
   const { cluster, look } = siteFiles(settings, env);
@@ -75,7 +74,7 @@ export async function openGridEngineStore(settings: Settings, env: Terminal['env
       says: `no accounting DB is on this host, and no server: from the last ${formatBytes(MOST_BYTES)} of ${path} (${plural(lines, 'line')}); "qmemacct import" reads all of it into a DB of your own, an admin sets up the server with "qmemacct install --node --serve"`,
     };
   } finally {
-    // Its file stays open as long as it is used.
+    // The store keeps its deleted file open as long as it is used.
     rmSync(directory, { recursive: true });
   }
 }

@@ -10,15 +10,15 @@ import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { interruption, progressLine, type Terminal } from '../terminal';
 import { madeOwnStorePath } from './stores';
 
-/** Whether the caller may write an accounting DB, which may still have to be made. */
+/** Whether the caller may write to an accounting DB, or make it if it does not exist. */
 function mayWrite(accounting: string): boolean {
   if (isPostgresUrl(accounting)) return true;
   return may(existsSync(accounting) ? accounting : dirname(accounting), constants.W_OK);
 }
 
 /**
- * The settings to import with. Where the host has no configuration, or its accounting DB is not theirs to write, anybody
- * but root imports into an accounting DB of their own, whose directory is made. Throws UserError.
+ * The settings to import with. If the host has no configuration, or the caller may not write to the site's accounting
+ * DB, anybody but root imports into an accounting DB of their own, whose directory is made. Throws UserError.
  */
 export function importSettings(config: string, env: Terminal['env']): Settings {
   const settings = loadSettings(config);
@@ -26,22 +26,23 @@ export function importSettings(config: string, env: Terminal['env']): Settings {
   return { ...settings, accounting: madeOwnStorePath(env), accounting_mode: '0600' };
 }
 
-/** The user that the accounting DB belongs to. */
+/** The name of the user that the accounting DB belongs to. */
 export const delivererName = ({ deliver_as: user }: Pick<Settings, 'deliver_as'>): string =>
   user === '' ? 'nobody' : user;
 
-/** The numbers of that user; root's where root itself delivers. Throws UserError. */
+/** uid and gid of the user that the accounting DB belongs to; root's if root itself delivers. Throws UserError. */
 export const delivererOwner = ({ deliver_as: user }: Pick<Settings, 'deliver_as'>): Ownership =>
   delivererIdentity(user) ?? { uid: 0, gid: 0 };
 
 /**
- * Root becomes the user that the accounting DB belongs to, for good: root is nobody on most network file systems, and a
- * file that it made would shut that user out. Anybody else, or where `deliver_as` is root, stays. Throws UserError.
+ * Makes root the user that the accounting DB belongs to, for good: root is nobody on most network file systems, and a
+ * file made by root would shut that user out. Changes nothing for other callers, or if `deliver_as` is root. Throws
+ * UserError.
  */
 export function becomeDeliverer(settings: Pick<Settings, 'deliver_as'>): void {
   const identity = delivererIdentity(settings.deliver_as);
   if (identity === null) return;
-  // Missing from the types.
+  // initgroups is missing from the type declarations.
   (process as { readonly initgroups?: (user: number, group: number) => void }).initgroups?.(identity.uid, identity.gid);
   process.setgid?.(identity.gid);
   process.setuid?.(identity.uid);
@@ -52,13 +53,13 @@ type OpenHistory = (settings: Settings) => Promise<HistoryStore>;
 
 interface Worked<T> {
   readonly result: T;
-  /** By SIGINT or SIGTERM: some of it is left. */
+  /** SIGINT or SIGTERM ended the work early. */
   readonly isInterrupted: boolean;
 }
 
 /**
- * Long work on the accounting DB, as the user that it belongs to; `what` names what is counted meanwhile. Rejects with
- * UserError or StoreError.
+ * Runs long work on the accounting DB, as the user that it belongs to; `what` names the counted things in the progress
+ * line. Rejects with UserError or StoreError.
  */
 export async function workOnHistory<T>(
   settings: Settings,

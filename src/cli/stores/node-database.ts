@@ -32,7 +32,7 @@ export async function openNodeDatabase(stateDirectory: string): Promise<NodeData
   }
 }
 
-/** Reads node.db of a state directory. Rejects with CommandError (3) where that can't be read. */
+/** Reads node.db of a state directory. Rejects with CommandError (EXIT.unavailable) if it can't be read. */
 export async function withNodeReader<T>(
   stateDirectory: string,
   read: (reader: NodeReader) => T | Promise<T>,
@@ -50,7 +50,7 @@ const METRICS: ReadonlyMap<string, Metric> = new Map(
   ALL_FACTS.flatMap(({ metrics }) => metrics.map((metric) => [metric.name, metric])),
 );
 
-/** Names out of "a,b": of metrics, or of sources for all of theirs. Throws a usage error that names the option. */
+/** Metric names from "a,b"; a source's name stands for all its metrics. Throws a usage error that names the option. */
 export function parseMetricNames(option: string, text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   return names.flatMap((name) => {
@@ -62,14 +62,14 @@ export function parseMetricNames(option: string, text: string): readonly string[
   });
 }
 
-/** Stored series with what the code says of them; in the order of the code. */
+/** Stored series with unit and kind from the sources' tables, in the order of these tables. */
 export function describeSeries(stored: readonly StoredSeries[]): readonly MetricSeries[] {
   const order = new Map([...METRICS.keys()].map((name, index) => [name, index]));
   const place = (series: StoredSeries): number => order.get(series.metric) ?? order.size;
   return [...stored]
     .sort((a, b) => place(a) - place(b) || a.instance.localeCompare(b.instance, 'en', { numeric: true }))
     .map(({ metric, instance, at, values }) => {
-      // A metric that this version no longer has is shown as it is.
+      // A metric that this version no longer has is still shown.
       const { unit = 'count', kind = 'gauge' } = METRICS.get(metric) ?? {};
       return { metric, instance, unit, kind, at, values };
     });

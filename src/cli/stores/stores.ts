@@ -15,7 +15,7 @@ import { warn } from '../output';
 import type { Terminal } from '../terminal';
 import type { GridEngineStore } from './grid-engine-store';
 
-/** Of every command that reads accounting DBs: for `commandStores`. */
+/** The option of every command that reads accounting DBs; its value is for `commandStores`. */
 export const ACCOUNTING_OPTION = [
   '--accounting <path>',
   "read this accounting DB, not the site's and your own",
@@ -27,17 +27,17 @@ interface StoreChoice {
   readonly whose: 'given' | 'site' | 'own';
 }
 
-/** Where `qmemacct run` keeps a user's own records. */
+/** Path of the user's own accounting DB, where `qmemacct run` keeps records. */
 export function ownStorePath(env: Terminal['env']): string {
   const state = env.XDG_STATE_HOME ?? '';
-  // A relative XDG directory is to be ignored (XDG base directory specification).
+  // A relative path must be ignored (XDG base directory specification).
   return join(isAbsolute(state) ? state : join(homeDirectory(env), '.local', 'state'), 'qmemacct', 'accounting.db');
 }
 
-/** Why root must not write there: with a user's HOME (`sudo -E`) that user could lead it anywhere. null: the caller may. */
+/** Why root must not write there: with a user's HOME (`sudo -E`), the user could redirect the path; null: it may. */
 export const ownPathFault = (path: string): string | null => (process.geteuid?.() === 0 ? untrusted(path) : null);
 
-/** The same, with its directory made where it is missing. Throws UserError. */
+/** Like `ownStorePath`, but makes the directory if it is missing. Throws UserError. */
 export function madeOwnStorePath(env: Terminal['env']): string {
   const path = ownStorePath(env);
   const directory = dirname(path);
@@ -57,14 +57,14 @@ export function madeOwnStorePath(env: Terminal['env']): string {
   }
 }
 
-/** The stores to read: the one given, else the site's and the user's own. */
+/** The stores to read: the given one, else the site's and the user's own. */
 export function chooseStores(given: string | undefined, site: string, env: Terminal['env']): StoreChoice[] {
   const own = ownStorePath(env);
   if (given !== undefined) return [{ path: given, whose: given === own ? 'own' : 'given' }];
   return [{ path: site, whose: 'site' }, ...(own === site ? [] : [{ path: own, whose: 'own' } as const])];
 }
 
-/** The user's own store has the user's own word: there its sums count that, too. */
+/** Makes a reader's sums count self-reported records, too: a user's own store holds no others. */
 function countingClaims(reader: AccountingReader): AccountingReader {
   return {
     ...reader,
@@ -80,13 +80,13 @@ type OpenReader = (path: string) => AccountingReader | Promise<AccountingReader>
 /** The site's server, which reads the site's accounting DB for those who can't. */
 interface SiteServer {
   readonly socket: string;
-  /** Rejects where nobody answers there (code ENOENT: there is no socket), or where it can't read the DB either. */
+  /** Rejects if no server answers (code ENOENT: there is no socket), or if the server can't read the DB either. */
   readonly ask: (socket: string) => Promise<AccountingReader>;
 }
 
 export interface OpenStores {
   readonly readers: readonly AccountingReader[];
-  /** The one of these that is the caller's own; null: none is. */
+  /** The reader of the caller's own store; null: not among them. */
   readonly own: AccountingReader | null;
   /** The paths of `readers`. */
   readonly opened: readonly string[];
@@ -102,7 +102,7 @@ const WHOSE: Readonly<Record<StoreChoice['whose'], string>> = {
   own: 'your own accounting DB',
 };
 
-/** Where it is not permissions that a program can see. */
+/** Used if the file's permissions do not show why access is denied. */
 const DENIED: Denial = {
   reason: 'permission denied',
   hint: 'ask an admin to add you to the group of the file, or for "accounting_mode" 0644',
@@ -123,7 +123,7 @@ function problemOf(choice: StoreChoice, error: unknown): string {
   return `${which} can't be read: ${message}`;
 }
 
-/** Why the server did not help; '' where there is none to help, and none was missed. */
+/** Why the server did not help; '' if there is no server and none was expected. */
 function serverProblem(server: SiteServer, error: unknown, missed: boolean): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return missed ? `no "qmemacct serve" at ${server.socket} answers for it` : '';
@@ -132,8 +132,8 @@ function serverProblem(server: SiteServer, error: unknown, missed: boolean): str
 }
 
 /**
- * Opens what is there. A store that does not exist is no problem, unless it was asked for by its path. Where the site's
- * can't be read from here, the site's server is asked for it.
+ * Opens the stores that exist. A missing store is no problem unless it was given by its path. If the site's store can't
+ * be read from here, the site's server is asked instead.
  */
 export async function openStores(
   choices: readonly StoreChoice[],
@@ -174,19 +174,19 @@ export async function openStores(
   return { readers, own, opened, problems, missing };
 }
 
-/** Exit status where nothing was found: what one store could not say may be there all the same. */
+/** The exit status if nothing was found: after a problem with a store, the answer may exist all the same. */
 export function statusOfNothing({ problems }: Pick<OpenStores, 'problems'>): number {
   return problems.length > 0 ? EXIT.unavailable : EXIT.nothing;
 }
 
-/** Why there is nothing to read at all, with its fix. */
+/** Why there is no store to read, with the fix. */
 export function noStoreMessage({ problems, missing }: OpenStores): string {
   if (problems.length > 0) return problems.join('\n');
   const which = missing.length > 1 ? `none of ${missing.join(' and ')} exists` : `${missing.join('')} does not exist`;
   return `there is no accounting DB yet: ${which}; it comes with the first job ("qmemacct doctor" checks the hooks)`;
 }
 
-/** Whether the caller has imported Grid Engine's accounting: what is not private is of a cluster. */
+/** Whether the stores hold jobs of a cluster, not only private runs: Grid Engine's accounting has been imported. */
 async function knowClusters(readers: readonly AccountingReader[]): Promise<boolean> {
   for (const reader of readers) {
     const { groups } = await reader.summary({ since: 0, until: Date.now(), by: 'cluster' });
@@ -195,13 +195,13 @@ async function knowClusters(readers: readonly AccountingReader[]): Promise<boole
   return false;
 }
 
-/** Where somebody has set qmemacct up, a site's accounting DB is missed. */
+/** Whether qmemacct is set up on this host, so that a missing site DB is worth a warning. */
 const isSetUp = ({ accounting }: Settings): boolean =>
   accounting !== DEFAULT_SETTINGS.accounting || existsSync(SETTINGS_FILE);
 
 /**
- * The accounting DBs that a command reads: the one that it was given, else the site's and the caller's own; where the
- * site's is not here, the end of Grid Engine's own accounting. What is missed, or can't be read, is a problem.
+ * The accounting DBs that a command reads: the given one, else the site's and the caller's own; if the site's is not
+ * here, the end of Grid Engine's own accounting. A DB that is expected but missing, or unreadable, is a problem.
  */
 export async function commandStores(
   given: string | undefined,
@@ -214,7 +214,7 @@ export async function commandStores(
   if (given !== undefined || stores.problems.length > 0 || !stores.missing.includes(accounting)) return stores;
   const missed =
     stores.readers.length > 0 && isSetUp(settings) ? [missingText({ path: accounting, whose: 'site' })] : [];
-  // Of jobs that are in a DB, Grid Engine's accounting would say that they were not sampled.
+  // Grid Engine's accounting would show jobs that are in a DB as not sampled.
   if (await knowClusters(stores.readers)) return { ...stores, problems: missed };
   try {
     const { reader, says } = await gridEngine(settings, env);
@@ -226,7 +226,7 @@ export async function commandStores(
   }
 }
 
-/** Reads stores that are open, and closes them. */
+/** Reads open stores, then closes them. */
 export async function readStores<T>(stores: OpenStores, read: (stores: OpenStores) => Promise<T>): Promise<T> {
   try {
     return await read(stores);
@@ -235,7 +235,7 @@ export async function readStores<T>(stores: OpenStores, read: (stores: OpenStore
   }
 }
 
-/** Reads what `commandStores` opens; what should have been and could not be is said. Rejects with CommandError where nothing is. */
+/** Reads the stores of `commandStores` and warns of their problems. Rejects with CommandError if there is none. */
 export async function withStores<T>(
   given: string | undefined,
   settings: Settings,
@@ -249,7 +249,7 @@ export async function withStores<T>(
   return readStores(stores, read);
 }
 
-/** Reads the site's accounting DB alone, which may not be there. */
+/** Reads only the site's accounting DB; `read` gets no reader if it does not exist. */
 export async function withSiteStore<T>(
   { accounting, serve_socket: socket }: Settings,
   { open, askServer: ask }: Pick<Sources, 'open' | 'askServer'>,
@@ -258,33 +258,33 @@ export async function withSiteStore<T>(
   return readStores(await openStores([{ path: accounting, whose: 'site' }], open, { socket, ask }), read);
 }
 
-/** What the commands read, so that a test can put something else there. */
+/** What the commands read from; tests replace it. */
 export interface Sources {
   /** Opens an accounting DB for reading. Rejects with StoreError. */
   readonly open: (path: string) => Promise<AccountingReader>;
   /** The accounting DB behind the site's server, at its unix socket. Rejects with ClientError or StoreError. */
   readonly askServer: (socket: string) => Promise<AccountingReader>;
-  /** The end of Grid Engine's own accounting on this host. Rejects where there is none to read. */
+  /** The end of Grid Engine's own accounting on this host. Rejects if there is none to read. */
   readonly gridEngine: (settings: Settings, env: Terminal['env']) => Promise<GridEngineStore>;
-  /** Records so far of the jobs that run on this host and that the caller may see. */
+  /** Preliminary records of the jobs on this host that the caller may see. */
   readonly running: (settings: Settings) => Promise<readonly JobRecord[]>;
 }
 
 export const realSources: Sources = {
   open: async (path) => {
     const { openReader } = await import('../../accounting/open-store.js');
-    // Who may not read it himself asks the site's server.
+    // Readable or not was checked before: a caller who may not read the DB asks the site's server.
     return openReader(path, { tried: true });
   },
   askServer: async (socket) => {
-    // Most hosts have none: nothing is loaded for it there.
+    // Most hosts have no server: without a socket, its client is not loaded.
     accessSync(socket);
     const { openRemoteReader } = await import('../../server/client/remote-reader.js');
     return openRemoteReader(socket);
   },
   gridEngine: async (settings, env) => {
     const { findCell } = await import('../../gridengine/find-cell.js');
-    // The computer of one who has none need not load what reads its files.
+    // Without Grid Engine, the code that reads its files is not loaded.
     if (settings.accounting_files.length === 0 && findCell(env, settings) === null)
       throw new Error('no cell of Grid Engine is found on this host');
     const { openGridEngineStore } = await import('./grid-engine-store.js');

@@ -4,17 +4,18 @@ const ESCAPE = '\u001b[';
 const ENTER = `${ESCAPE}?1049h${ESCAPE}?25l${ESCAPE}?7l${ESCAPE}2J`;
 const LEAVE = `${ESCAPE}?7h${ESCAPE}?25h${ESCAPE}?1049l`;
 
-/** The alternate screen, cursor hidden, no wrapping; and all of it back. */
+/** Enter: the alternate screen, cursor hidden, no line wrapping; leave: the reverse. */
 export const SCREEN_CODES = { enter: ENTER, leave: LEAVE } as const;
 
-/** What was drawn last, on a screen of that width; null: nothing, or what there is can't be trusted. */
+/** The lines that were drawn last, and the width of the screen then. */
 export interface Drawn {
   readonly width: number;
   readonly lines: readonly string[];
 }
 
 /**
- * The bytes that turn what was drawn into a new frame of at most `rows` lines, in one piece: only lines that differ.
+ * The text that turns what was drawn into a new frame of at most `rows` lines; it redraws only lines that differ.
+ * `before` null: nothing was drawn, or the screen's content can't be trusted.
  */
 export function drawFrame(
   before: Drawn | null,
@@ -25,7 +26,7 @@ export function drawFrame(
   const lines = frame.slice(0, rows).map((line) => cutLine(line, width));
   const known = before?.width === width ? before.lines : null;
   const old = known ?? [];
-  // Erased first: after a line as wide as the screen the cursor stays on its last column.
+  // Erase before writing: after a line as wide as the screen, the cursor stays on the last column, and would erase it.
   const changed = lines.flatMap((line, row) =>
     old[row] === line ? [] : [`${ESCAPE}${row + 1};1H${ESCAPE}2K${line}${ESCAPE}0m`],
   );
@@ -37,7 +38,7 @@ export function drawFrame(
 // eslint-disable-next-line no-control-regex -- our own colour codes
 const CODE = /(\u001b\[[\d;]*m)/;
 
-/** A line with colour codes cut to `width` columns; the codes stay, so that no colour runs on. */
+/** Cuts a line with colour codes to `width` columns; all codes stay, so that no colour runs on. */
 export function cutLine(line: string, width: number): string {
   if (displayWidth(line) <= width) return line;
   let room = width;
@@ -50,7 +51,7 @@ export function cutLine(line: string, width: number): string {
     const shown = truncate(piece, room, '');
     cut += shown;
     room -= displayWidth(shown);
-    // After a wide character that did not fit nothing else may take its place.
+    // After a wide character that did not fit, no later character may take its place.
     if (shown !== piece) room = 0;
   }
   return cut;

@@ -1,25 +1,25 @@
 import { emitKeypressEvents, type Key } from 'node:readline';
 
-/** The terminal that somebody watches on. */
+/** The terminal of the user who watches. */
 export interface WatchTty {
   readonly size: () => { readonly columns: number; readonly rows: number };
   readonly write: (text: string) => void;
-  /** Starts to hear keys, changes of size and signals; returns what ends that and gives the keyboard back. */
+  /** Listens for keys, changes of size and signals; returns a function that stops this and restores the keyboard. */
   readonly listen: (heard: WatchEvents) => () => void;
 }
 
 export interface WatchEvents {
   readonly key: (name: string) => void;
   readonly resize: () => void;
-  /** Asked to end. */
+  /** A signal asks to end. */
   readonly end: (signal: NodeJS.Signals) => void;
-  /** Back from the background: the screen is somebody else's. */
+  /** Continued after a stop (SIGCONT): other programs may have used the screen. */
   readonly resumed: () => void;
 }
 
 const ENDINGS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
 
-/** This process's own terminal. Without one on stdin nothing is typed, and a signal ends the watching. */
+/** This process's own terminal. If stdin is no terminal, there are no keys, and only a signal ends the watching. */
 export const processTty: WatchTty = {
   size: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),
   write: (text) => void process.stdout.write(text),
@@ -71,7 +71,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 const CONTROLS: ReadonlySet<string> = new Set(['c', 'l', 'u', 'z']);
 
-/** A key as the screens know it: a character, a name ("pageup") or "ctrl-c"; null: none of these. */
+/** A key's name for the screens: a character, a name ("pageup") or "ctrl-c"; null: none of these. */
 export function keyName(text: string | undefined, key: Key): string | null {
   const { name } = key;
   if (key.ctrl) return name !== undefined && CONTROLS.has(name) ? `ctrl-${name}` : null;

@@ -9,8 +9,8 @@ import type { WatchTty } from './tty';
 export interface WatchJob {
   readonly start: WatchState;
   /**
-   * The cluster as it is now; `pending`: with the jobs that wait; `stopped`: nobody waits for it any more. A rejection
-   * ends the watching.
+   * The cluster as it is now; `pending`: with waiting jobs; `stopped`: aborted when the answer is no longer wanted. A
+   * rejection ends the watching.
    */
   readonly fetch: (pending: boolean, stopped: AbortSignal) => Promise<ClusterView>;
   /** ms from one answer to the next question. */
@@ -19,12 +19,12 @@ export interface WatchJob {
   readonly tty: WatchTty;
 }
 
-/** Ages on the screen are of seconds. */
+/** Redraw interval (ms), as ages on the screen are shown in seconds. */
 const TICK = 1000;
 
 const RESUME_MS = 100;
 
-/** How a watching ended: the last view that was seen (null: none), and the signal that ended it. */
+/** How the watching ended: the last view shown (null: none), and the signal that ended it (null: the user quit). */
 export interface Watched {
   readonly view: ClusterView | null;
   readonly signal: NodeJS.Signals | null;
@@ -41,7 +41,7 @@ class Watching {
   private asking = false;
   private suspended = false;
   private closed = false;
-  /** By a clock that nobody sets. */
+  /** When to ask next, by the monotonic clock (ms). */
   private nextAt = 0;
   private stopListening = (): void => undefined;
   private ticking: NodeJS.Timeout | undefined;
@@ -71,14 +71,14 @@ class Watching {
     this.stop.abort();
   }
 
-  /** The terminal is as it was before. */
+  /** Restores the terminal. */
   restore(): void {
     this.stopListening();
     this.stopListening = () => undefined;
     this.job.tty.write(SCREEN_CODES.leave);
   }
 
-  /** What goes wrong in a callback is the watching's own failure. */
+  /** Runs a callback; if it throws, the watching fails with that error. */
   private guard(act: () => void): void {
     try {
       act();
@@ -107,7 +107,7 @@ class Watching {
       .fetch(waiting, this.stop.signal)
       .then((answer) => {
         this.asking = false;
-        // Somebody has turned to the jobs that wait meanwhile.
+        // The user has turned to the waiting jobs meanwhile: ask again at once.
         const incomplete = !waiting && this.state.page === 'pending' && answer.pending === null;
         this.nextAt = incomplete ? 0 : performance.now() + this.job.interval;
         if (!this.state.paused || this.view === null) this.view = answer;
@@ -133,7 +133,7 @@ class Watching {
       this.end({ view: this.view, signal: null });
       return;
     }
-    // What can't be shown yet is asked for at once.
+    // Waiting jobs are not known yet: ask at once.
     if (this.state.page === 'pending' && before.page !== 'pending' && this.view?.pending === null) this.ask();
     this.draw();
   }
@@ -142,7 +142,7 @@ class Watching {
     this.restore();
     this.suspended = true;
     process.kill(process.pid, 'SIGTSTP');
-    // Stopped, no time passes; without a shell that could bring us back the signal does nothing, and we go on.
+    // The timer fires after SIGCONT; if the stop had no effect (no shell with job control), it lets us go on.
     this.resuming = setTimeout(() => this.guard(() => this.resume()), RESUME_MS);
   }
 
@@ -172,13 +172,13 @@ class Watching {
 }
 
 /**
- * Shows the cluster until somebody quits or a signal comes. However it ends, the terminal is as it was before. Rejects
- * with what `fetch` rejected with.
+ * Shows the cluster until the user quits or a signal comes, then restores the terminal, however it ends. Rejects as
+ * `fetch` does.
  */
 export async function watch(job: WatchJob): Promise<Watched> {
   const watching = new Watching(job);
   const restore = (): void => watching.restore();
-  // An end that nobody foresaw leaves the terminal usable, too.
+  // Restores the terminal at an unexpected exit, too.
   process.once('exit', restore);
   try {
     watching.begin();

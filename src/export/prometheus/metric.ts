@@ -1,4 +1,4 @@
-/** One value with those of its metric's labels, in their order. */
+/** A value, with the values of its metric's labels in their order. */
 export interface Sample {
   readonly labels: readonly string[];
   readonly value: number;
@@ -6,12 +6,12 @@ export interface Sample {
   readonly at?: number;
 }
 
-/** What is said of a metric: /metrics, the text file of a node, the reference and dashboards are made of it. */
+/** The description of a metric, for /metrics, the text file of a node, the reference and dashboards. */
 export interface MetricHelp {
   /** The whole name: `qmemacct_host_memory_bytes`. */
   readonly name: string;
   readonly type: 'gauge' | 'counter';
-  /** Base unit; empty: a number of things. */
+  /** Base unit; empty: a count. */
   readonly unit: string;
   readonly help: string;
   readonly labels: readonly string[];
@@ -22,7 +22,7 @@ export interface ExportedMetric<S> extends MetricHelp {
   readonly samples: (source: S) => readonly Sample[];
 }
 
-/** A figure of each item of a family. */
+/** A figure for each item of a family. */
 export interface Figure<T> {
   readonly name: string;
   readonly unit: string;
@@ -32,7 +32,7 @@ export interface Figure<T> {
 }
 
 interface Family<S, T> {
-  /** In front of the figures' names: `host`. */
+  /** Prefix of the figures' names: `host`. */
   readonly name: string;
   readonly labels: readonly string[];
   readonly items: (source: S) => readonly T[];
@@ -40,7 +40,7 @@ interface Family<S, T> {
   readonly figures: readonly Figure<T>[];
 }
 
-/** Gauges of the same items: hosts, owners ... */
+/** Makes gauges for the same items: hosts, owners ... */
 export function family<S, T>({ name, labels, items, labelsOf, figures }: Family<S, T>): readonly ExportedMetric<S>[] {
   return figures.map((figure) => ({
     name: `qmemacct_${name}_${figure.name}`,
@@ -56,7 +56,7 @@ export function family<S, T>({ name, labels, items, labelsOf, figures }: Family<
   }));
 }
 
-/** A metric of one value. */
+/** Makes a metric with a single value and no labels. */
 export function single<S>(
   name: string,
   { type = 'gauge', unit = '' }: { readonly type?: MetricHelp['type']; readonly unit?: string },
@@ -70,7 +70,7 @@ export function single<S>(
   return { name: `qmemacct_${name}`, type, unit, help, labels: [], samples };
 }
 
-/** Its samples, the first of those with the same labels: who finds the same twice throws the whole answer away. */
+/** A metric's samples, one per set of labels: Prometheus rejects the whole answer if it finds a set twice. */
 export function samplesOf<S>({ labels, samples }: ExportedMetric<S>, source: S): readonly Sample[] {
   const found = new Map<string, Sample>();
   for (const sample of samples(source)) {
@@ -97,7 +97,7 @@ function renderMetric<S>(metric: ExportedMetric<S>, source: S): string {
   return lines.length === 0 ? '' : `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
 }
 
-/** The media type of what `renderMetrics` makes. */
+/** The media type of the text from `renderMetrics`. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Prometheus' text format. Metrics without a value are left out. */

@@ -8,25 +8,25 @@ import type { MetricSeries } from '../../report/series/metric-series';
 import type { OutboxState } from '../../sampler/node-store/outbox-state';
 import { family, single, type ExportedMetric, type Figure } from './metric';
 
-/** What the metrics of a node are made of. */
+/** What the metrics of a node are made from. */
 export interface NodeFigures {
-  /** The last minutes of what the sources read. */
+  /** The sources' readings of the last minutes. */
   readonly series: readonly MetricSeries[];
-  /** Of running jobs, so far. */
+  /** Preliminary records of running jobs. */
   readonly records: readonly JobRecord[];
   readonly outbox: OutboxState;
   readonly version: string;
   readonly nowMs: number;
-  /** Jobs that have series of their own, at most. */
+  /** At most this many jobs have series of their own. */
   readonly mostJobs: number;
 }
 
 type NodeMetric = ExportedMetric<NodeFigures>;
 
-/** Of `namespace/interface`; "instance" itself is the scraper's own. */
+/** A label name for instances of `namespace/interface`; not "instance", which the scraper sets itself. */
 const labelOf = (instance: string): string => instance.replaceAll(/[^a-zA-Z0-9]+/g, '_');
 
-/** Units that Prometheus has another base unit for: the end of a name in it, and how many of it one is. */
+/** Units with another base unit in Prometheus: the part of a name to replace, the base unit, and the factor to it. */
 const CONVERTED: Readonly<Record<string, { readonly from: RegExp; readonly unit: string; readonly factor: number }>> = {
   percent: { from: /_percent$/, unit: 'ratio', factor: 0.01 },
   bits_per_second: { from: /_bits_per_second$/, unit: 'bytes_per_second', factor: 1 / 8 },
@@ -34,8 +34,8 @@ const CONVERTED: Readonly<Record<string, { readonly from: RegExp; readonly unit:
 };
 
 /**
- * A metric of the node as its source has it: the last value of each instance that is still there. `_total` ends counters
- * and nothing else.
+ * A node metric made from a source's metric: the last value of each instance that still exists. Names of counters, and
+ * only these, end in `_total`.
  */
 function ofSource({ name, unit, kind, instance, help }: MetricFacts): NodeMetric {
   const converted = CONVERTED[unit];
@@ -52,7 +52,7 @@ function ofSource({ name, unit, kind, instance, help }: MetricFacts): NodeMetric
         if (metric !== name || value === undefined || at === undefined) return [];
         return [{ labels: instance === null ? [] : [which], value: value * (converted?.factor ?? 1), at }];
       });
-      // All are read at once: of an interface that has gone nothing is said again, nor taken for the sum of that time.
+      // All instances are read at one time: an older time means an instance (an interface) that no longer exists.
       const newest = Math.max(...last.map(({ at }) => at));
       return last.filter(({ at }) => at === newest);
     },
@@ -71,7 +71,7 @@ const sumOver = (of: (record: JobRecord) => number | null): Figure<RecordGroup>[
   return ({ records }) => sumOfKnown(records.map(of));
 };
 
-/** What this host's samplers say of running jobs; several PE tasks of a job have a record each. */
+/** Figures of this host's samplers about running jobs; each PE task of a job has its own record. */
 const FIGURES: readonly Figure<RecordGroup>[] = [
   { name: 'used_bytes', unit: 'bytes', help: 'Resident memory at the last sample', value: sumOver(rssOf) },
   {
@@ -90,7 +90,7 @@ const FIGURES: readonly Figure<RecordGroup>[] = [
 
 const taskOf = ({ task_id: task }: JobRecord): string => (task === null ? '' : String(task));
 
-/** Those that use most memory, as many as the site allows. */
+/** The jobs that use most memory, as many as the site allows. */
 function largestJobs({ records, mostJobs }: NodeFigures): readonly RecordGroup[] {
   if (mostJobs === 0) return [];
   const jobs = [...groupBy(records, (record) => `${record.job_id}.${taskOf(record)}`).values()];
@@ -105,7 +105,7 @@ function largestJobs({ records, mostJobs }: NodeFigures): readonly RecordGroup[]
     });
 }
 
-/** What `qmemacct node --prometheus` writes, in order. `facts`: every metric of every source. */
+/** The metrics that `qmemacct node --prometheus` writes, in order. `facts`: of every metric of every source. */
 export function nodeMetrics(facts: readonly MetricFacts[]): readonly NodeMetric[] {
   return [
     {

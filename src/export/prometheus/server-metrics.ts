@@ -22,16 +22,16 @@ export interface InboxCounts {
 export interface DaySums {
   readonly owner: readonly SummaryGroup[];
   readonly project: readonly SummaryGroup[];
-  /** Digits that names differ in are one `#`. */
+  /** By name class: digits in which names differ are one `#`. */
   readonly job_name: readonly SummaryGroup[];
 }
 
-/** What /metrics is made of, as far as the caller may see it; null: not known. */
+/** What /metrics is made from, restricted to what the caller may see; null: not known. */
 interface ServerFigures {
   readonly snapshot: Snapshot | null;
   readonly view: ClusterView | null;
   readonly day: DaySums | null;
-  /** The last one of each host. */
+  /** The last heartbeat of each host. */
   readonly heartbeats: readonly NodeHeartbeat[];
   readonly accountingProblem: string | null;
   /** null: the server has no inbox to empty. */
@@ -40,7 +40,7 @@ interface ServerFigures {
   /** ms since the epoch. */
   readonly startedAt: number;
   readonly nowMs: number;
-  /** Jobs that have series of their own, at most. */
+  /** At most this many jobs have series of their own. */
   readonly mostJobs: number;
 }
 
@@ -61,7 +61,7 @@ const things = <T>(name: string, help: string, value: Figure<T>['value']): Figur
   value,
 });
 
-/** A sum over the jobs of a host; null: nobody has said yet what they use, since one that runs uses some memory. */
+/** A sum over the jobs of a host; null: not known yet, as running jobs can't use 0 bytes. */
 const knownOf = ({ slotsUsed }: HostView, sum: number): number | null => (sum === 0 && slotsUsed !== 0 ? null : sum);
 
 const HOSTS: readonly ServerMetric[] = family<ServerFigures, HostView>({
@@ -96,7 +96,7 @@ const HOSTS: readonly ServerMetric[] = family<ServerFigures, HostView>({
   ],
 });
 
-/** A queue over all of its instances. */
+/** The sums over all instances of a queue. */
 interface QueueSum {
   readonly name: string;
   readonly slots: number | null;
@@ -191,7 +191,7 @@ const seconds = <T>(name: string, help: string, value: Figure<T>['value']): Figu
 const counted = (name: string, help: string, of: (totals: Totals) => number): Figure<SummaryGroup> =>
   things(name, help, ({ totals }) => of(totals));
 
-/** Sums over the records of the last 24 hours: what was asked for, used and left unused. */
+/** Sums over the records of the last 24 hours: memory requested, used and unused. */
 function lastDayBy(name: keyof DaySums): readonly ServerMetric[] {
   return family<ServerFigures, SummaryGroup>({
     name,
@@ -233,7 +233,7 @@ const age = (at: number | null | undefined, nowMs: number): number | null =>
 
 const SECONDS = { unit: 'seconds' } as const;
 
-/** How qmemacct itself is. */
+/** The health of qmemacct itself. */
 const HEALTH: readonly ServerMetric[] = [
   {
     name: 'qmemacct_build_info',
@@ -313,7 +313,7 @@ const HEALTH: readonly ServerMetric[] = [
 const sinceTime = (time: string | null, nowMs: number): number | null =>
   age(time === null ? null : Date.parse(time), nowMs);
 
-/** What qmemacct on each host said last. */
+/** From the last heartbeat of each host. */
 const HEARTBEATS: readonly ServerMetric[] = [
   {
     name: 'qmemacct_heartbeat_info',
@@ -359,13 +359,13 @@ const HEARTBEATS: readonly ServerMetric[] = [
   }),
 ];
 
-/** The largest by the memory that they use, as many as the site allows. */
+/** The jobs that use most memory, as many as the site allows. */
 function largestJobs({ view, mostJobs }: ServerFigures): readonly JobView[] {
   if (view === null || mostJobs === 0) return [];
   return largestFirst(view.jobs, (job) => usedBy(job) ?? 0).slice(0, mostJobs);
 }
 
-/** Only where `metrics_jobs` says so: each number is a series that never comes back. */
+/** Only if `metrics_jobs` is set, as each job number makes new series that are never used again. */
 const JOBS: readonly ServerMetric[] = family<ServerFigures, JobView>({
   name: 'job',
   labels: ['job', 'task', 'owner', 'queue'],
@@ -379,7 +379,7 @@ const JOBS: readonly ServerMetric[] = family<ServerFigures, JobView>({
   ],
 });
 
-/** What /metrics of the server answers, in order. */
+/** The metrics of the server's /metrics, in order. */
 export const SERVER_METRICS: readonly ServerMetric[] = [
   ...HEALTH,
   ...HEARTBEATS,

@@ -4,14 +4,14 @@ import { logChanges } from '../../base/log';
 import { sendAll, type Sink } from './sink';
 import type { Spool } from './spool';
 
-/** Sending to one sink: when the next try is due, and what is said of it. */
+/** Sends to one sink: tracks when the next try is due, and logs changes. */
 export class Delivery<Item> {
   readonly #say: (problem: string | null) => void;
   #failures = 0;
   #notBefore = 0;
   #refusal = '';
 
-  /** `log` hears of each change, once. */
+  /** `log` is told each change once. */
   constructor(
     private readonly sink: Sink<Item>,
     private readonly spool: Spool,
@@ -20,12 +20,12 @@ export class Delivery<Item> {
     this.#say = logChanges(log, 'it is sent to again');
   }
 
-  /** false: the last try failed a short time ago. */
+  /** false: the last try failed, and the wait after it is not over. */
   get isDue(): boolean {
     return monotonicMs() >= this.#notBefore;
   }
 
-  /** null: the sink has them; else why not. What it will never take is counted, and not tried again. */
+  /** Resolves to null if the sink has the items, else to why not. Items refused for good are counted and not retried. */
   async send(items: readonly Item[]): Promise<string | null> {
     const outcome = await sendAll(this.sink, items);
     if (outcome.kind !== 'sent') {
@@ -47,11 +47,11 @@ export class Delivery<Item> {
   }
 }
 
-/** What is new of a source, and its sending. */
+/** Takes new data of a source, and sends it to a sink. */
 export interface Push {
-  /** Keeps what is there now, where nothing else does. Rejects where there is none, or no place for it. */
+  /** Spools the present figures, if nothing else keeps them. Rejects if they can't be read or stored. */
   readonly take: () => Promise<void>;
-  /** Resolves to what is wrong; null: all that was there is sent. */
+  /** Resolves to the problem; null: everything is sent. */
   readonly send: (signal: AbortSignal) => Promise<string | null>;
 }
 
@@ -60,7 +60,7 @@ export async function takeAndSend(push: Push, signal: AbortSignal): Promise<stri
   try {
     await push.take();
   } catch (error) {
-    // On a full disk that makes room.
+    // If the disk is full, sending makes room.
     await push.send(signal);
     throw error;
   }

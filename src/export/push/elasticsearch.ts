@@ -12,11 +12,11 @@ const MOST = 500;
 const MAPPINGS: Readonly<Record<ColumnType, object>> = {
   integer: { type: 'long' },
   real: { type: 'double' },
-  // What is longer is kept, and not searched.
+  // A longer text is kept, but not indexed.
   text: { type: 'keyword', ignore_above: 1024 },
   boolean: { type: 'boolean' },
   time: { type: 'date' },
-  // Whose names users choose: each would be a field of the index.
+  // Not indexed: users may choose the keys, and each would become a field of the index.
   json: { type: 'object', enabled: false },
 };
 
@@ -27,10 +27,10 @@ export function indexTemplate(): object {
   return { index_patterns: ['qmemacct*'], template: { mappings: { dynamic: false, properties } } };
 }
 
-/** The same for the same run, whenever and by whomever it is sent. */
+/** The document id: the same for the same run, whenever and by whichever host it is sent. */
 const idOf = (record: JobRecord): string => createHash('sha256').update(recordKeyText(record)).digest('base64url');
 
-/** Two lines of `_bulk`. */
+/** The two lines of a `_bulk` request for one record. */
 export function bulkLines(record: JobRecord): string {
   const columns = PLAIN_COLUMNS.map(({ name, value }) => [name, value(record)] as const);
   const document = { '@timestamp': new Date(countedAt(record)).toISOString(), ...Object.fromEntries(columns) };
@@ -41,14 +41,14 @@ const item = object({ create: object({ status: integer(100, 599), error: optiona
 const answerShape = object({ errors: boolean, items: list(item, MOST) });
 type Item = ValueOf<typeof item>['create'];
 
-/** 409: it is there already. */
+/** 409: the document exists already. */
 const isDone = ({ status }: Item): boolean => status < 300 || status === 409;
 const isRefused = ({ status }: Item): boolean => status === 400 || status === 413;
 
 function judge(answer: Answer, count: number): Outcome {
   const outcome = outcomeOf(answer, count);
   if (outcome.kind !== 'sent') return outcome;
-  // No record is refused but by name: what answers may be a proxy.
+  // Elasticsearch refuses records one by one: a refusal of the whole may come from a proxy, so try again.
   if (outcome.refused > 0) return later(outcome.reason);
   const parsed = checkJson(answerShape, answer.text, 'its answer');
   if (!parsed.ok) return later(`${parsed.error}: is it Elasticsearch or OpenSearch?`);
@@ -65,7 +65,7 @@ function judge(answer: Answer, count: number): Outcome {
   };
 }
 
-/** Records into an index of Elasticsearch or OpenSearch, each once: an id that is there is not written again. */
+/** Sends records to an index of Elasticsearch or OpenSearch, each once: an existing id is not written again. */
 export function elasticsearchSink(settings: SinkSettings, patienceMs: number): Sink<JobRecord> {
   const url = new URL(settings.address);
   url.pathname += '/_bulk';
@@ -76,7 +76,7 @@ export function elasticsearchSink(settings: SinkSettings, patienceMs: number): S
       tryPost(settings, { ...posted, body: records.map(bulkLines).join('') }, (answer) =>
         judge(answer, records.length),
       ),
-    // A bulk of nothing is refused (400), but only to whom it lets in.
+    // An empty bulk request is refused with 400, but only after the login was accepted.
     test: () => tryPost(settings, { ...posted, body: '\n' }, (answer) => outcomeOf(answer, 0)),
   };
 }

@@ -1,9 +1,9 @@
 import type { Point } from './point';
 
 /**
- * The paths that FrUCToSA's agents gave Graphite, HOST.SENSOR.KEY, for sites whose dashboards are made of them. In each
- * line: the sensor, how many of its unit one of ours is, and KEY=METRIC, the metric without `qmemacct_node_`. Several
- * instances (disks, interfaces) are added up, as psutil does.
+ * The paths under which FrUCToSA's agents sent to Graphite, HOST.SENSOR.KEY, for sites with dashboards built on them.
+ * Each line: the sensor, the factor from our unit to the sensor's, and pairs KEY=METRIC, the metric without
+ * `qmemacct_node_`. Several instances (disks, interfaces) are added up, as psutil does.
  */
 const SENSORS = `
 VirtualMemory 1 total=meminfo_memtotal_bytes free=meminfo_memfree_bytes available=meminfo_memavailable_bytes
@@ -39,7 +39,7 @@ interface Place {
   readonly factor: number;
 }
 
-/** By the name of our metric. */
+/** FrUCToSA's place for each of our metrics, by name. */
 export const FRUCTOSA_PLACES: ReadonlyMap<string, Place> = new Map([
   ...SENSORS.trim()
     .split('\n')
@@ -56,7 +56,7 @@ export const FRUCTOSA_PLACES: ReadonlyMap<string, Place> = new Map([
   ]),
 ]);
 
-/** Paths and values of one round; what FrUCToSA did not measure, as any file system but the root's, has none. */
+/** Paths and values of one round; none for what FrUCToSA did not measure, such as file systems other than /. */
 export function fructosaPaths(points: readonly Point[]): readonly { readonly path: string; readonly value: number }[] {
   const values = new Map<string, number>();
   for (const { metric, labels, value } of points) {

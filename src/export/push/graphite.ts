@@ -9,17 +9,17 @@ import { connectionProblem, trusted } from './post';
 import { later, SENT, type Outcome, type Sink } from './sink';
 
 const LONGEST_PART = 200;
-/** What is cut ends with so much of its digest: mount points may differ in their last letter alone. */
+/** A cut part ends with so many digits of its digest, as mount points may differ only in their last letter. */
 const DIGEST_LENGTH = 12;
 
-/** A value of Graphite's; `at` in s. */
+/** A value for Graphite; `at` in s since the epoch. */
 interface GraphiteValue {
   readonly path: string;
   readonly value: number;
   readonly at: number;
 }
 
-/** A text as one part of a path: a file name in Whisper, and nothing that a query takes for a pattern. */
+/** A text as one part of a path: valid as a file name of Whisper, without characters that a query takes for a pattern. */
 export function graphitePart(text: string): string {
   if (text === '') return '-';
   if (text === '-') return '%2D';
@@ -28,23 +28,23 @@ export function graphitePart(text: string): string {
   );
   if (escaped.length <= LONGEST_PART) return escaped;
   const digest = createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);
-  // Without the half of a %XX.
+  // Drop an incomplete %XX at the end.
   const begin = escaped.slice(0, LONGEST_PART - DIGEST_LENGTH - 1).replace(/%.?$/, '');
   return `${begin}-${digest}`;
 }
 
-/** `qmemacct.`, the labels of the site, the host, the metric, its own labels: `qmemacct.node01.node_disk_reads_total.sda`. */
+/** `qmemacct.`, site's labels, host, metric, its other labels: `qmemacct.node01.node_disk_reads_total.sda`. */
 function pathOf({ metric, labels }: Point, before: readonly string[]): string {
   const part = (label: string): string => {
     const text = labels[label] ?? '';
-    // Dots are in every host's name, and underscores in none.
+    // Full host names contain dots, and never underscores.
     return graphitePart(label === 'host' ? text.replaceAll('.', '_') : text);
   };
   const behind = Object.keys(labels).filter((label) => !before.includes(label));
   return ['qmemacct', ...before.map(part), metric.replace(/^qmemacct_/, ''), ...behind.map(part)].join('.');
 }
 
-/** What Graphite is sent of some points. */
+/** The values to send to Graphite for some points. */
 export function graphiteValues(
   points: readonly Point[],
   { names, labels, what }: Pick<SinkSettings, 'names' | 'labels' | 'what'>,
@@ -78,10 +78,10 @@ function pickledText(text: string): Buffer {
 }
 
 const opcodes = (text: string): Buffer => Buffer.from(text, 'latin1');
-/** TUPLE2: of the two values before it. */
+/** TUPLE2: makes a tuple of the two values before it. */
 const PAIR = opcodes('\x86');
 
-/** Messages of a list of (path, (time, value)) in pickle protocol 2 (PEP 307), each behind its length. */
+/** Messages with lists of (path, (time, value)) in pickle protocol 2 (PEP 307), each preceded by its length. */
 function pickled(values: readonly GraphiteValue[]): Buffer {
   const messages: Buffer[] = [];
   for (let from = 0; from < values.length; from += IN_ONE_PICKLE) {
@@ -107,8 +107,8 @@ function open(settings: SinkSettings, onReady: () => void): Socket {
 }
 
 /**
- * Sends bytes, and waits until the server has read them to their end and closed the connection: the one answer that
- * Graphite's protocols have.
+ * Sends bytes, and waits until the server has read all of them and closed the connection: the only answer in Graphite's
+ * protocols.
  */
 function deliver(settings: SinkSettings, bytes: Buffer, patienceMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -126,7 +126,7 @@ function deliver(settings: SinkSettings, bytes: Buffer, patienceMs: number): Pro
       if (isWritten) resolve();
       else reject(new Error('it closed the connection before it had read all'));
     });
-    // Nothing comes back but the end.
+    // The server sends nothing, but reading is needed to see it close the connection.
     socket.resume();
   });
 }
@@ -140,11 +140,11 @@ async function tryDelivery(settings: SinkSettings, bytes: Buffer, patienceMs: nu
   }
 }
 
-/** Carbon, and what else takes Graphite's plaintext or pickle protocol. */
+/** Carbon, and other servers that accept Graphite's plaintext or pickle protocol. */
 export function graphiteSink(settings: SinkSettings, patienceMs: number): Sink<Point> {
   const encode = settings.kind === 'graphite-pickle' ? pickled : plainText;
   return {
-    // One connection for all of a round.
+    // One connection for a whole batch.
     most: Infinity,
     send: (points) => tryDelivery(settings, encode(graphiteValues(points, settings)), patienceMs),
     test: () => tryDelivery(settings, Buffer.alloc(0), patienceMs),

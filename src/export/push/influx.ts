@@ -6,13 +6,13 @@ import type { Outcome, Sink } from './sink';
 const MOST = 5000;
 
 /**
- * A backslash is no backslash to some servers where it stands before what they escape, and a line of its own begins with
- * every line end: neither can be written so that all read it alike.
+ * Replaces backslashes and line ends: some servers take a backslash before certain characters for an escape, and every
+ * line end starts a new line. Neither can be written in a way that all servers read alike.
  */
 const harmless = (text: string): string => text.replaceAll('\\', '/').replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '_');
 const escapeKey = (text: string): string => harmless(text).replaceAll(/[,= ]/g, '\\$&');
 
-/** A point in InfluxDB's line protocol, its time in ms. Tags without a value are left out, as the protocol has none. */
+/** A point in InfluxDB's line protocol, its time in ms. Tags with an empty value, which it does not allow, are left out. */
 export function influxLine({ metric, labels, value, at }: Point): string {
   const tags = Object.entries(labels)
     .filter(([, text]) => text !== '')
@@ -20,7 +20,7 @@ export function influxLine({ metric, labels, value, at }: Point): string {
   return `${harmless(metric).replaceAll(/[, ]/g, '\\$&')}${tags.join('')} value=${value} ${Math.round(at)}\n`;
 }
 
-/** A refusal may be of some lines alone: "partial write: ... dropped=2". */
+/** A refusal may concern only some lines: "partial write: ... dropped=2". */
 function judge(answer: Answer, count: number): Outcome {
   const outcome = outcomeOf(answer, count);
   const [, dropped] = /partial write.*dropped=(\d+)/s.exec(answer.text) ?? [];
@@ -28,7 +28,7 @@ function judge(answer: Answer, count: number): Outcome {
   return { ...outcome, refused: Math.min(count, Number(dropped)) };
 }
 
-/** InfluxDB, VictoriaMetrics ...: `/write?db=...` (1) and `/api/v2/write?org=...&bucket=...` (2) take the same lines. */
+/** InfluxDB, VictoriaMetrics ...: `/write?db=...` (v1) and `/api/v2/write?org=...&bucket=...` (v2) take the same lines. */
 export function influxSink(settings: SinkSettings, patienceMs: number): Sink<Point> {
   const url = new URL(settings.address);
   url.searchParams.set('precision', 'ms');
@@ -37,7 +37,7 @@ export function influxSink(settings: SinkSettings, patienceMs: number): Sink<Poi
     most: MOST,
     send: (points) =>
       tryPost(settings, { ...posted, body: points.map(influxLine).join('') }, (answer) => judge(answer, points.length)),
-    // Nothing to write is nothing wrong, or a refusal of the data (400): the token counts before that.
+    // An empty body is accepted, or refused as bad data (400); either way the token was checked first.
     test: () => tryPost(settings, { ...posted, body: '' }, (answer) => outcomeOf(answer, 0)),
   };
 }

@@ -3,7 +3,7 @@ import type { Point } from './point';
 import type { Sink } from './sink';
 import type { Spool } from './spool';
 
-/** Sends figures as they are each time they are taken; those that can't be sent wait in the spool. */
+/** Sends the present figures of each round; figures that can't be sent wait in the spool. */
 export class MetricPush implements Push {
   readonly #delivery: Delivery<Point>;
   #isDropping = false;
@@ -22,7 +22,7 @@ export class MetricPush implements Push {
     if (points.length > 0) this.noteDropping(this.spool.add(points));
   }
 
-  /** Rejects where the spool can't be read or written. */
+  /** Rejects if the spool can't be read or written. */
   async send(signal: AbortSignal): Promise<string | null> {
     if (!this.#delivery.isDue) return 'the next try is not due';
     while (!signal.aborted) {

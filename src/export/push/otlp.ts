@@ -9,7 +9,7 @@ const MOST = 5000;
 /** opentelemetry.proto.metrics.v1.AggregationTemporality. */
 const CUMULATIVE = 2;
 
-/** Our units as OpenTelemetry has them (UCUM); a number of things has none. */
+/** Our units in OpenTelemetry's notation (UCUM); a count has none. */
 const UCUM: ReadonlyMap<string, string> = new Map([
   ['bytes', 'By'],
   ['bytes_per_second', 'By/s'],
@@ -37,7 +37,7 @@ function metricOf(points: readonly Point[]): object {
   return { name, unit: UCUM.get(unit) ?? unit, ...data };
 }
 
-/** An ExportMetricsServiceRequest as OTLP 1 writes it in JSON. */
+/** An ExportMetricsServiceRequest in OTLP 1's JSON form. */
 function otlpBody(points: readonly Point[]): string {
   const metrics = [...groupBy(points, ({ metric }) => metric).values()].map(metricOf);
   const attributes = [{ key: 'service.name', value: { stringValue: 'qmemacct' } }];
@@ -56,7 +56,7 @@ const answerShape = object({
   ),
 });
 
-/** Some servers answer with nothing at all: a status of 200 is what counts. */
+/** Some servers answer with an empty body: then only the status counts. */
 function judge(answer: Answer, points: number): Outcome {
   const outcome = outcomeOf(answer, points);
   const parsed = checkJson(answerShape, answer.text, 'its answer');
@@ -65,7 +65,7 @@ function judge(answer: Answer, points: number): Outcome {
   return { kind: 'sent', refused: partial?.rejectedDataPoints ?? 0, reason: partial?.errorMessage ?? '' };
 }
 
-/** OpenTelemetry's collector, and what else takes metrics by OTLP over HTTP in JSON: `/v1/metrics`. */
+/** OpenTelemetry's collector, and other servers that accept metrics by OTLP over HTTP in JSON: `/v1/metrics`. */
 export function otlpSink(settings: SinkSettings, patienceMs: number): Sink<Point> {
   const url = new URL(settings.address);
   const posted = { url, type: 'application/json', scheme: 'Bearer', patienceMs } as const;

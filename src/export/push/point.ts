@@ -1,12 +1,12 @@
 import { list, map, number, object, oneOf, string, type ValueOf } from '../../base/shape';
 import { samplesOf, type ExportedMetric, type MetricHelp, type Sample } from '../prometheus/metric';
 
-/** A value of a metric at a time. */
+/** A metric's value at one time. */
 const pointShape = object({
-  /** As Prometheus has it: `qmemacct_node_meminfo_used_bytes`. */
+  /** The name in Prometheus: `qmemacct_node_meminfo_used_bytes`. */
   metric: string,
   type: oneOf(['gauge', 'counter']),
-  /** Base unit; empty: a number of things. */
+  /** Base unit; empty: a count. */
   unit: string,
   labels: map(string),
   value: number(),
@@ -17,7 +17,7 @@ export type Point = ValueOf<typeof pointShape>;
 
 export const pointsShape = list(pointShape, Infinity);
 
-/** What is the same for all points of a round; `at`: of those that were not read at a time of their own. */
+/** Common to all points of a round; `at`: the time (ms) of points that have none of their own. */
 interface PointFrame {
   readonly labels: Readonly<Record<string, string>>;
   readonly at: number;
@@ -29,13 +29,13 @@ function pointOf(
   frame: PointFrame,
 ): Point {
   const own = Object.fromEntries(labels.map((label, index) => [label, values[index] ?? '']));
-  // Labels of the site come first; those of the metric itself win. A text has no -0.
+  // The site's labels come first, but the metric's own take precedence. Adding 0 turns -0, which texts lack, into 0.
   return { metric: name, type, unit, labels: { ...frame.labels, ...own }, value: value + 0, at: at ?? frame.at };
 }
 
 const isNumber = ({ value }: Point): boolean => Number.isFinite(value);
 
-/** The values of some metrics. What is no number is left out. */
+/** The points of some metrics; values that are not finite numbers are left out. */
 export function pointsOf<S>(metrics: readonly ExportedMetric<S>[], source: S, frame: PointFrame): readonly Point[] {
   return metrics
     .flatMap((metric) => samplesOf(metric, source).map((sample) => pointOf(metric, sample, frame)))
@@ -49,7 +49,7 @@ const UNESCAPED: Readonly<Record<string, string>> = { n: '\n' };
 const unescape = (text: string): string =>
   text.replace(/\\(.)/gs, (_pair, escaped: string) => UNESCAPED[escaped] ?? escaped);
 
-/** The same out of what `renderMetrics` has made of these metrics. */
+/** Like `pointsOf`, from the text that `renderMetrics` made of these metrics. */
 export function pointsOfText(text: string, metrics: readonly MetricHelp[], frame: PointFrame): readonly Point[] {
   const known = new Map(metrics.map((metric) => [metric.name, metric]));
   const points = text.split('\n').flatMap((line) => {
