@@ -50,7 +50,7 @@ interface SourceTable {
 }
 
 /**
- * Samples in colmet's layout: `/job_4711/SOURCE`, or `/job_0/SOURCE` for the host itself, with one row for each time and
+ * Samples in colmet's layout: `/job_4711/SOURCE`, or `/job_0/SOURCE` for the host itself, with one row per time and
  * instance that holds all metrics of the source. A metric that this version does not know is a source of its own.
  */
 export class SampleTables {

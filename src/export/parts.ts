@@ -79,7 +79,7 @@ interface ReadPart {
   readonly read: number;
 }
 
-/** Records as parts of a file, in the order of `ids`. If a thread fails, its part is read here, which shows the error. */
+/** Records as parts of a file, in the order of `ids`. What a thread failed to encode is read here, with any error. */
 async function* threadParts(
   tables: RecordTables,
   ids: readonly number[],

@@ -7,17 +7,17 @@ import type { FormatName } from './format';
 import { readTables, type PartSizes } from './parts';
 import { columnsOfRows, type Columns, type Row, type RowPage, type Table } from './table';
 
-/** Which run it is, and whose. */
+/** The columns that identify a run, and its owner. */
 export const KEY = PLAIN_COLUMNS.filter(({ name }) =>
   ['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'owner'].includes(name),
 );
 
 interface FoundPage extends RecordPage {
-  /** Records of all stores so far. */
+  /** Records read so far, of all stores. */
   readonly done: number;
 }
 
-/** Those of a page that none of the stores before has. */
+/** The records of a page that none of the stores in `before` has. */
 async function withoutKnown(
   records: readonly StoredRecord[],
   before: readonly AccountingReader[],
@@ -30,12 +30,12 @@ async function withoutKnown(
   return records.filter(({ record }) => !known.has(recordKeyText(record)));
 }
 
-/** How much of several stores has been read, one after the other. */
+/** Counts the progress of reading several stores one after another. */
 class StoresRead {
   #before = 0;
   #here = 0;
 
-  /** After so many more records of a store that has `of`. */
+  /** Counts further records of the present store, which has `of` in all. */
   add(records: number, of: number): { readonly done: number; readonly of: number } {
     this.#here += records;
     return { done: this.#before + this.#here, of: this.#before + of };
@@ -62,8 +62,8 @@ async function* pagesOfStore(
 }
 
 /**
- * The pages of several stores, one after the other, each record once. `onShown`: what of others' jobs the site shows,
- * where that is not all.
+ * The pages of several stores, one after another, each record once. `onShown` is told what the site shows of others'
+ * jobs if that is not everything.
  */
 export async function* pagesOf(
   query: PagesQuery,
@@ -79,7 +79,7 @@ const fieldsOf = (columns: readonly PlainColumn[]): readonly FieldName[] => [
   ...new Set([...KEY, ...columns].flatMap(({ fields }) => fields)),
 ];
 
-/** Which records, and what of them. */
+/** Which records are wanted, and which columns. */
 interface Wanted {
   readonly query: PagesQuery;
   readonly columns: readonly PlainColumn[];
@@ -107,7 +107,7 @@ async function* pagesOfTables(
   read.next();
 }
 
-/** One row per record. `onShown` as `pagesOf` says. */
+/** The table with one row per record. `onShown`: as for `pagesOf`. */
 export function recordTable(
   query: PagesQuery,
   columns: readonly PlainColumn[],
@@ -120,7 +120,7 @@ export function recordTable(
     const read = new StoresRead();
     for (const [index, reader] of readers.entries()) {
       const before = readers.slice(0, index);
-      // What stores before may have is found record by record.
+      // Later stores are read record by record, to leave out what earlier ones have.
       if (before.length === 0 && reader.tables !== undefined)
         yield* pagesOfTables({ query, columns }, reader.tables, read, [format, sizes]);
       else
@@ -144,7 +144,7 @@ export const SERIES_COLUMNS: readonly ColumnFacts[] = [
   })),
 ];
 
-/** The last moment that a Date has: the length of a step is a user's word. */
+/** The last time that a Date can hold; a self-reported step length may lead beyond it. */
 const LAST_MS = 8.64e15;
 
 export const keyValues = (record: JobRecord): Row => KEY.map((column) => tableValue(column, record));
@@ -174,7 +174,7 @@ async function* seriesPages(
   }
 }
 
-/** One row per step of each record's chart: its memory over time. */
+/** The table with one row per step of each record's chart, its memory over time. */
 export const seriesTable = (
   query: PagesQuery,
   readers: readonly AccountingReader[],

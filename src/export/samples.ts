@@ -6,7 +6,7 @@ import type { StoredSeries } from '../sampler/series/series-table';
 import { KEY, keyValues } from './records';
 import { columnsOfRows, type Row, type RowPage, type Table } from './table';
 
-/** What is read at once of one job: some thousand samples. */
+/** How much of a job's time is read at once: a few thousand samples. */
 const SPAN_MS = 3_600_000;
 
 export const SAMPLE_COLUMNS: readonly ColumnFacts[] = [
@@ -19,14 +19,14 @@ export const SAMPLE_COLUMNS: readonly ColumnFacts[] = [
   { name: 'value', type: 'real', unit: null, help: 'in the unit of the row' },
 ];
 
-/** Which samples: of these metrics (none: all), from `since` up to, and without, `until` (ms since the epoch). */
+/** Which samples: of these metrics (empty: all), from `since` until before `until` (ms since the epoch). */
 interface SamplesQuery {
   readonly since: number;
   readonly until: number;
   readonly metrics: readonly string[];
 }
 
-/** What the columns of the job say; null: of the host. */
+/** The values of the columns that identify a job; record null: for samples of the host itself. */
 const keyOf = (record: JobRecord | null, host: string): Row =>
   record === null ? KEY.map(({ name }) => (name === 'host' ? host : null)) : keyValues(record);
 
@@ -38,7 +38,7 @@ function rowsOf(key: Row, series: readonly MetricSeries[]): readonly Row[] {
   );
 }
 
-/** One row per value of a metric that node.db of this host has, of its jobs and of the host itself. */
+/** The table with one row per metric value in this host's node.db, of its jobs and of the host itself. */
 export function sampleTable(
   { since, until, metrics }: SamplesQuery,
   host: string,

@@ -14,22 +14,22 @@ const TYPES = {
   json: 'TEXT',
 } as const satisfies Readonly<Record<ColumnType, string>>;
 
-/** A time as SQLite's date functions read it, a boolean as 0 or 1. */
+/** A value for SQLite: times as its date functions read them, booleans as 0 or 1. */
 function stored(type: ColumnType, value: TableValue): string | number | null {
   if (typeof value === 'boolean') return Number(value);
   return type === 'time' && typeof value === 'number' ? isoTime(value) : value;
 }
 
-/** The library writes the file. */
+/** No bytes for the caller to write, as the library writes the file. */
 const NOTHING = new Uint8Array(0);
 
-/** What the library threw, as the system call that failed. */
+/** Turns the library's "disk full" into the system's error ENOSPC. */
 function systemError(error: unknown): unknown {
   const code = error instanceof SqliteError && error.code === 'SQLITE_FULL' ? 'ENOSPC' : undefined;
   return code === undefined ? error : Object.assign(new Error(code), { code });
 }
 
-/** A SQLite file with one table, which has the name of what is in it. */
+/** A SQLite file with one table, named after its content. */
 export function openSqliteFormat(
   { what, columns }: { readonly what: Table['what']; readonly columns: readonly ColumnFacts[] },
   output: OutputFile,
@@ -43,7 +43,7 @@ export function openSqliteFormat(
   };
   const database = step(() => new SqliteDatabase(output.temporary));
   const insert = step(() => {
-    // Until it is whole it has another name, so nothing needs to be undone in it.
+    // No journal: the file has a temporary name until it is complete, and is removed after a failure.
     database.pragma('journal_mode = OFF');
     database.pragma('synchronous = OFF');
     database.exec('BEGIN');

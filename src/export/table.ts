@@ -8,34 +8,34 @@ export interface Columns {
   readonly rows: number;
 }
 
-/** Rows as a thread has written them in some format. */
+/** Rows encoded by a thread. */
 export interface Part {
   readonly rows: number;
   readonly bytes: Uint8Array;
-  /** Of Parquet: where its columns are in these bytes. */
+  /** For Parquet: where the columns are in these bytes. */
   readonly group?: RowGroup;
 }
 
-/** How much of all there is to read (records, ms ...) has been read with a page. */
+/** How much has been read with a page, of how much in all (records, ms ...). */
 interface Progress {
   readonly done: number;
   readonly of: number;
 }
 
-/** Some of the rows: by column, or as a part of the file. */
+/** Some of the rows: by column, or encoded as a part of the file. */
 export type RowPage = Progress & (Columns | Part);
 
-/** What can be exported: columns, and rows that are read page by page. */
+/** A table that can be exported: columns, and rows that are read page by page. */
 export interface Table {
   readonly what: 'records' | 'series' | 'samples';
   readonly columns: readonly ColumnFacts[];
-  /** `format`: of the parts, where some of the rows come as such. */
+  /** `format`: for pages that come as encoded parts. */
   readonly pages: (format: FormatName) => AsyncIterable<RowPage>;
 }
 
-/** Values in the order of the columns. */
+/** The values of a row, in the order of the columns. */
 export type Row = readonly TableValue[];
 
-/** Rows as their columns. */
+/** Turns rows into columns. */
 export const columnsOfRows = (rows: readonly Row[], columns: readonly ColumnFacts[]): readonly TableColumn[] =>
   columns.map((_column, index) => rows.map((row) => row[index] ?? null));

@@ -1,7 +1,7 @@
-/** Bytes of a UTF-16 unit in UTF-8 at most. */
+/** A UTF-16 code unit takes at most this many bytes in UTF-8. */
 const MOST = 3;
 
-/** Texts as UTF-8 in the same memory again and again: to be given new memory takes longer than to fill it. */
+/** Collects texts as UTF-8, always in the same memory: allocating memory takes longer than filling it. */
 export class TextBytes {
   #memory: Buffer;
   #length = 0;
@@ -20,7 +20,7 @@ export class TextBytes {
     this.#length += this.#memory.write(text, this.#length);
   }
 
-  /** What has been added; gone with what is added next. */
+  /** The bytes added since the last call; valid until the next `add`. */
   taken(): Uint8Array {
     const bytes = this.#memory.subarray(0, this.#length);
     this.#length = 0;

@@ -8,7 +8,7 @@ function written(writer: RowFormat, page: RowPage): Uint8Array {
   return writer.part(page);
 }
 
-/** Writes a table page by page; resolves to how many rows it had. `onPage` may throw to end it. */
+/** Writes a table page by page; resolves to the number of rows. `onPage` may throw to end it. */
 export async function writeTable(
   table: Table,
   format: FormatName,
@@ -46,8 +46,9 @@ async function withOutputFile<T>(path: string, write: (file: OutputFile) => Prom
 }
 
 /**
- * Writes a table to a file that gets its name when it is whole, and beside it what its columns are; `facts`: what the
- * schema file says of the table besides. Resolves to how many rows it had; rejects with OutputError, leaving no file.
+ * Writes a table to a file that gets its name when it is complete, and beside it a schema file that describes the
+ * columns; `facts`: further members of the schema. Resolves to the number of rows; rejects with OutputError, leaving no
+ * file.
  */
 export async function writeTableFile(
   table: Table,
@@ -57,7 +58,7 @@ export async function writeTableFile(
   onPage?: (page: RowPage) => void,
 ): Promise<number> {
   return withOutputFile(path, (file) =>
-    // Opened before the work, which a place that can't be written to would make vain.
+    // Opened before the work, which would be in vain if it can't be written.
     withOutputFile(schemaPath(path), async (beside) => {
       const rows = await writeTable(table, format, { write: (piece) => file.write(piece), file }, onPage);
       const columns = table.columns.map(({ name, type, unit, help }) => ({ name, type, unit, meaning: help }));

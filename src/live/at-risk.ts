@@ -5,15 +5,15 @@ import type { ClusterView, JobPart, JobView, Trend } from './cluster-view';
 import { shareOf } from '../record/peak-figure';
 import { useOfPart } from './job-parts';
 
-/** A job that will be killed or refused memory if it goes on like this, on the host where that comes first. */
+/** A job that will be killed or refused memory if it continues like this, on the host where that happens first. */
 export interface AtRisk {
   readonly job: JobView;
   readonly part: JobPart;
-  /** `full`: it uses that much of its limit now; `trend`: it grows, and reaches it soon. */
+  /** `full`: it uses nearly all of its limit now; `trend`: it grows and will reach the limit soon. */
   readonly reason: 'full' | 'trend';
-  /** Of the limit on this host, in use now; null: unknown. */
+  /** The share of the limit on this host that is in use now; null: unknown. */
   readonly share: number | null;
-  /** Of the trend, where that is the reason. */
+  /** The part's trend; null: none. */
   readonly trend: Trend | null;
 }
 
@@ -21,25 +21,25 @@ interface RiskOptions {
   /** How far ahead a trend counts, in ms from `nowMs`. */
   readonly withinMs: number;
   readonly nowMs: number;
-  /** Share of the limit from which a job is at risk whether it grows or not. */
+  /** From this share of the limit on, a job is at risk whether it grows or not. */
   readonly share: number;
 }
 
-/** Where nobody asks for another share. */
+/** The default for `share`. */
 export const FULL_SHARE = 0.9;
-/** Ahead of the limit: time enough to act, and no guess about tomorrow. */
+/** How long before the limit is reached a warning is sent: early enough to act, late enough to be no mere guess. */
 const WARNED_WITHIN_MS = 4 * HOUR_MS;
-/** Few jobs go on growing for longer than this share of the time for which they have run (`bench -- at-risk`). */
+/** Few jobs continue to grow for more than this share of the time they have run (`bench -- at-risk`). */
 const WARNED_WITHIN_SHARE = 1 / 4;
 
-/** Whether a job that holds more than was requested of a complex is ended, or refused memory. */
+/** Whether a job that exceeds its request of a complex is killed or refused memory. */
 function isEnforced(complex: string, dialect: Dialect): boolean {
   return enforcersOf(complex).length > 0 || (complex === 'h_rss' && DIALECT_FACTS[dialect].enforcesRss === true);
 }
 
 /**
- * Those that an owner is warned of unasked: of limits that something enforces, trends that are no guess, and reach the
- * limit soon for the job's age.
+ * The jobs at risk that owners are warned of: only if the limit is enforced, and a trend only if its confidence is
+ * not low and it reaches the limit soon for the job's age.
  */
 export function jobsToWarnOf(
   { jobs, dialect }: Pick<ClusterView, 'jobs' | 'dialect'>,
@@ -55,7 +55,7 @@ export function jobsToWarnOf(
   );
 }
 
-/** Those that have most reason first: full ones by their share, then the others by the time that is left. */
+/** The jobs at risk, the most urgent first: full ones by their share, then growing ones by the time left. */
 export function jobsAtRisk({ jobs }: Pick<ClusterView, 'jobs'>, options: RiskOptions): readonly AtRisk[] {
   return jobs
     .flatMap((job) => {
@@ -65,7 +65,7 @@ export function jobsAtRisk({ jobs }: Pick<ClusterView, 'jobs'>, options: RiskOpt
     .sort(mostUrgent);
 }
 
-/** Grid Engine and the kernel look at each host by itself, so a part of a job is at risk, not its sum. */
+/** Judges one part of a job, as Grid Engine and the kernel enforce limits on each host separately. */
 function riskOf(job: JobView, part: JobPart, { withinMs, nowMs, share: full }: RiskOptions): AtRisk | null {
   const share = shareInUse(job, part);
   if (share !== null && share >= full) return { job, part, reason: 'full', share, trend: part.trend };
@@ -74,7 +74,7 @@ function riskOf(job: JobView, part: JobPart, { withinMs, nowMs, share: full }: R
   return { job, part, reason: 'trend', share, trend: part.trend };
 }
 
-/** Share of its limit that a part uses now. Address space counts where the limit is one on address space. */
+/** The share of its limit that a part uses now; address space counts only if the limit is one on address space. */
 export function shareInUse({ complex }: Pick<JobView, 'complex'>, part: JobPart): number | null {
   const isComparable = part.measure !== 'vmem_sum' || (complex !== null && limitsAddressSpace(complex));
   return shareOf(isComparable ? useOfPart(part) : (part.ours?.rss ?? null), part.limit);

@@ -1,33 +1,33 @@
 import type { Dialect, MemoryMeasure } from '../gridengine/dialect';
 
 /**
- * The running cluster as people ask about it: hosts, and on them jobs, tasks and their memory. Made of a snapshot and of
- * our own figures (`view.ts`). Memory in bytes, times in ms since the epoch; null: unknown.
+ * The running cluster for display: hosts, and on them jobs, tasks and their memory. Made from a snapshot and our own
+ * figures (`view.ts`). Memory in bytes, times in ms since the epoch; null: unknown.
  */
 export interface ClusterView {
   readonly cluster: string;
   readonly dialect: Dialect;
-  /** When the oldest part of what qmaster said was asked for. */
+  /** When the oldest of qmaster's answers was asked for. */
   readonly at: number | null;
   readonly times: ViewTimes;
-  /** Problems, in one line each: qmaster down, an answer that is old ... */
+  /** Problems, one line each: qmaster down, an old answer ... */
   readonly problems: readonly string[];
   readonly hosts: readonly HostView[];
   readonly jobs: readonly JobView[];
-  /** Jobs and tasks that wait; null: not asked for. */
+  /** Waiting jobs and tasks; null: not asked for. */
   readonly pending: readonly PendingView[] | null;
 }
 
-/** When each part of a view was asked for; its jobs' own samples are younger or older than qmaster's answers. */
+/** When each part of a view was asked for; samplers' figures may be newer or older than qmaster's answers. */
 export interface ViewTimes {
   /** qhost: the hosts, their load and memory. */
   readonly hosts: number | null;
-  /** qstat: the jobs that run. */
+  /** qstat: running jobs. */
   readonly list: number | null;
-  /** qstat -j: what Grid Engine says they use. */
+  /** qstat -j: the jobs' usage by Grid Engine. */
   readonly usage: number | null;
   readonly pending: number | null;
-  /** Our samplers' figures, of whichever job has the oldest and the newest; null: no job has any. */
+  /** The oldest and the newest of our samplers' figures, over all jobs; null: no job has any. */
   readonly oursOldest: number | null;
   readonly oursNewest: number | null;
 }
@@ -43,21 +43,21 @@ export interface HostView {
   readonly swapUsed: number | null;
   readonly slots: number | null;
   readonly slotsUsed: number | null;
-  /** The complex of memory that jobs take from the host. */
+  /** The memory complex that jobs take from the host. */
   readonly complex: string;
-  /** What `complex_values` gives the host of it, and what is left; null: not known, or it is no consumable here. */
+  /** The host's amount of that complex (`complex_values`), and what is left; null: not known, or no consumable here. */
   readonly capacity: number | null;
   readonly free: number | null;
   /**
-   * Sum of what its jobs asked for, and of what they have used at most and use now: of each the larger of what Grid
-   * Engine and our own samplers say, since each is late in its own way; ours where the other has the page cache in it.
+   * Sums over its jobs: requested memory, peaks, and present use. For each job the larger figure of Grid Engine and our
+   * samplers, as each may be late; only ours if Grid Engine's includes the page cache.
    */
   readonly requested: number;
   readonly peak: number;
   readonly used: number;
-  /** Jobs without any limit on memory. */
+  /** Number of jobs without a memory limit. */
   readonly unlimited: number;
-  /** Memory that nobody can ask for as no slot is left, and slots that nobody can use as no memory is left (`stranded.ts`). */
+  /** Memory that can't be requested because no slot is left, and slots without memory for them (`stranded.ts`). */
   readonly strandedMemory: number;
   readonly strandedSlots: number;
   readonly queues: readonly QueueView[];
@@ -71,7 +71,7 @@ export interface QueueView {
   readonly state: string;
 }
 
-/** A job, or a task of an array job, that runs. */
+/** A running job or array task. */
 export interface JobView {
   readonly job: number;
   readonly task: number | null;
@@ -85,40 +85,40 @@ export interface JobView {
   readonly slots: number;
   readonly startedAt: number | null;
   readonly submittedAt: number | null;
-  /** By complex: those of memory. */
+  /** The requests of memory complexes. */
   readonly requests: readonly RequestView[];
-  /** What is requested for the whole job: request x slots, once of a consumable JOB, x hosts of HOST; null: none. */
+  /** Limit of the whole job: request x slots; the request once for consumable JOB, x hosts for HOST; null: none. */
   readonly limit: number | null;
-  /** By which complex; null: none. */
+  /** The complex that sets the limit; null: none. */
   readonly complex: string | null;
   readonly limitState: LimitState;
-  /** Seconds that it may run: its own h_rt; null: none was requested, or it is not known. */
+  /** Walltime limit in seconds, as requested (h_rt); null: none was requested, or not known. */
   readonly timeLimit: number | null;
-  /** Grid Engine's own figures, of the master and its tasks; those that have ended count in `maxvmem`. */
+  /** Grid Engine's own figures, for the master and slave tasks; ended tasks count in `maxvmem`. */
   readonly vmem: number | null;
   readonly maxvmem: number | null;
-  /** What these two add up in this dialect; null: unknown. */
+  /** What `vmem` and `maxvmem` measure in this dialect; null: unknown. */
   readonly measure: MemoryMeasure | null;
   readonly cpuSeconds: number | null;
-  /** `rss` and `upper` only where every host's are known. */
+  /** `rss` and `upper` are set only if every host's are known. */
   readonly ours: OurFigures | null;
-  /** Of the part that reaches its limit first. */
+  /** The trend of the part that reaches its limit first. */
   readonly trend: Trend | null;
   readonly parts: readonly JobPart[];
 }
 
-/** `unlimited`: nothing was asked for, or infinity; `unknown`: the request is not known yet, or can't be read. */
+/** `unlimited`: nothing or infinity was requested; `unknown`: the request is not known yet, or can't be parsed. */
 export type LimitState = 'limited' | 'unlimited' | 'unknown';
 
 export interface RequestView {
   readonly complex: string;
-  /** `master`, `slave`: hard, of these tasks alone (`-scope` of Open Cluster Scheduler). */
+  /** `master`, `slave`: hard, for these tasks only (`-scope` of Open Cluster Scheduler). */
   readonly kind: 'hard' | 'soft' | 'default' | 'master' | 'slave';
   readonly text: string;
   readonly bytes: number | null;
 }
 
-/** What a job has on one host. */
+/** The part of a job on one host. */
 export interface JobPart {
   readonly host: string;
   readonly job: number;
@@ -127,24 +127,24 @@ export interface JobPart {
   readonly name: string;
   readonly slots: number;
   readonly master: boolean;
-  /** The job has no other part. */
+  /** Whether this is the job's only part. */
   readonly alone: boolean;
-  /** What it may use here; null unless limited. */
+  /** The memory limit here; null unless limited. */
   readonly limit: number | null;
   readonly limitState: LimitState;
   /**
-   * What it takes of the host's memory: by its request of the consumable that hosts have, without one its limit; of a
-   * consumable JOB nothing except on the master's host.
+   * The memory it takes from the host: its request of the hosts' consumable, or without one its limit; for a consumable
+   * JOB nothing except on the master host.
    */
   readonly reserved: number;
-  /** Grid Engine's maxvmem and vmem of the master task, where this is its host. */
+  /** Grid Engine's maxvmem and vmem of the master task, if it runs here. */
   readonly masterMaxvmem: number | null;
   readonly masterVmem: number | null;
-  /** The same of the `qrsh -inherit` tasks here that run. */
+  /** The same for the slave tasks (`qrsh -inherit`) that run here. */
   readonly tasks: readonly PartTask[];
-  /** What Grid Engine's figures here add up; null: unknown. */
+  /** What Grid Engine's figures here measure; null: unknown. */
   readonly measure: MemoryMeasure | null;
-  /** Of the tasks that have ended (`past_usage`): Grid Engine no longer says where they ran; on the master's line. */
+  /** maxvmem of ended tasks (`past_usage`); set in the master's part, as Grid Engine no longer tells their hosts. */
   readonly pastMaxvmem: number | null;
   readonly ours: OurFigures | null;
   readonly trend: Trend | null;
@@ -156,31 +156,31 @@ export interface PartTask {
   readonly vmem: number | null;
 }
 
-/** From the samplers: `run_dir/live` on this host, heartbeats in the accounting DB for the others. */
+/** Samplers' figures: from `run_dir/live` for this host, from heartbeats in the accounting DB for other hosts. */
 export interface OurFigures {
-  /** RSS at the last sample, and the bracket of its peak so far; `upper` only where it was measured (no mere limit). */
+  /** RSS at the last sample, and bounds of its peak so far; `upper` only if measured, not taken from a limit. */
   readonly rss: number | null;
   readonly lower: number | null;
   readonly upper: number | null;
-  /** When the figures were made. */
+  /** When the figures were taken. */
   readonly at: number;
 }
 
-/** Where the memory of a job that grows is going. */
+/** The growth of a job's memory. */
 export interface Trend {
-  /** Bytes a second, over the last `overSeconds`. */
+  /** Bytes per second, over the last `overSeconds`. */
   readonly slope: number;
   readonly overSeconds: number;
-  /** When it reaches its limit at this rate; null: there is no limit, or it takes years. */
+  /** When the job reaches its limit at this rate; null: it has no limit, or that takes years. */
   readonly limitAt: number | null;
-  /** The same at the least and the greatest rate that the samples allow; null: never. */
+  /** The same at the highest and the lowest rate that the samples allow; null: never. */
   readonly earliest: number | null;
   readonly latest: number | null;
-  /** How well the samples lie on a line. */
+  /** How well the samples fit a straight line, and how far it must be extended to the limit. */
   readonly confidence: 'high' | 'medium' | 'low';
 }
 
-/** Jobs that wait: all tasks of an array job that wait together are one. */
+/** A waiting job; array tasks that wait together are one. */
 export interface PendingView {
   readonly job: number;
   readonly tasks: string | null;
@@ -192,6 +192,6 @@ export interface PendingView {
   readonly slots: number | null;
   readonly priority: number | null;
   readonly requests: readonly RequestView[];
-  /** Of the request that counts; null: none. */
+  /** The complex of the request that counts; null: none. */
   readonly complex: string | null;
 }

@@ -6,23 +6,23 @@ import { snapshotFromJson } from './snapshot-json';
 import { socketGet } from './socket-get';
 
 interface FetchOptions {
-  /** Also the jobs that wait: the server asks qmaster for them from now on, its next snapshot has them. */
+  /** Also waiting jobs: the server asks qmaster for them from now on, and its next snapshot has them. */
   readonly pending?: boolean;
   readonly timeoutMs?: number;
   readonly mostBytes?: number;
   readonly signal?: AbortSignal;
 }
 
-/** The server answers from memory: one that needs longer has a problem. */
+/** The server answers from memory, so if it needs longer there is a problem. */
 const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 384 * MIB;
 
-/** ENOTDIR and EACCES: the directory of the socket is not for us. */
+/** No server for us; EACCES and EPERM: we may not enter the socket's directory. */
 const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR', 'EACCES', 'EPERM']);
 
 /**
- * The site's snapshot, from `qmemacct serve` on its unix socket; null: none runs there. Rejects with an Error of one line
- * where its answer can't be used.
+ * The site's snapshot, from `qmemacct serve` on its unix socket; null: no server runs there. Rejects with a one-line
+ * Error if the answer can't be used.
  */
 export async function fetchSnapshot(socketPath: string, options: FetchOptions = {}): Promise<Snapshot | null> {
   const { pending = false, timeoutMs = TIMEOUT_MS, mostBytes = MOST_BYTES, signal } = options;

@@ -1,14 +1,14 @@
 import type { PollTools } from './poller';
 
-/** Who holds a job back: its owner (`qsub -h`, `qhold`), an operator or a manager. */
+/** Who holds a job: its owner (`qsub -h`, `qhold`), an operator or a manager. */
 export const HOLDS = ['user', 'operator', 'system'] as const;
 export type Hold = (typeof HOLDS)[number];
 
 const SELECTED: Readonly<Record<Hold, string>> = { user: 'hu', operator: 'ho', system: 'hs' };
 
 /**
- * The kinds of hold that a user's jobs are in; qstat's state letters say only that there is one. What qmaster does not
- * answer is left out. Never rejects.
+ * The kinds of hold on a user's jobs, by job; qstat's state letters show only that there is a hold. A kind that qmaster
+ * does not answer for is left out. Never rejects.
  */
 export async function holdsOf(
   owner: string,

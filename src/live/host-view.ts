@@ -6,21 +6,21 @@ import { freeSlotsOf, stranded } from './stranded';
 import { sumOfKnown } from '../base/known';
 
 interface HostContext {
-  /** The complex of memory that jobs take from hosts. */
+  /** The memory complex that jobs take from hosts. */
   readonly complex: string;
-  /** Bytes that a slot usually asks for; null: unknown. */
+  /** Bytes that a slot usually requests; null: unknown. */
   readonly usual: number | null;
-  /** Where qhost does not have it. */
+  /** For a host that qhost does not list. */
   readonly up?: boolean;
 }
 
-/** One host with the parts of the jobs on it. */
+/** The view of one host with the parts of jobs on it. */
 export function hostView(host: QhostHost, parts: readonly JobPart[], context: HostContext): HostView {
   const { complex, usual, up = reports(host) } = context;
   const left = leftOf(host, complex);
   const free = left?.bytes ?? null;
   const reserved = parts.map((part) => part.reserved);
-  // qhost's free figure goes with qhost's own list of jobs: one that only qstat knows is not in it yet.
+  // qhost's free figure matches qhost's own list of jobs: it does not count a job that only qstat lists yet.
   const shown = new Set(host.jobs.map(({ job, task }) => `${job}.${task ?? ''}`));
   const inFree = parts.filter(({ job, task }) => shown.has(`${job}.${task ?? ''}`)).map((part) => part.reserved);
   const queues = host.queues.map((queue) => ({ ...queue, reserved: queue.slotsReserved }));
@@ -38,7 +38,7 @@ export function hostView(host: QhostHost, parts: readonly JobPart[], context: Ho
     memoryUsed: host.memoryUsed,
     swapTotal: host.swapTotal,
     swapUsed: host.swapUsed,
-    // Several queues may offer the same cores: `complex_values slots=` then says how many there are.
+    // Several queues may offer the same cores; `complex_values slots=` then limits them.
     slots:
       slotsOfQueues === null || slotsLeft === null
         ? slotsOfQueues
@@ -58,7 +58,7 @@ export function hostView(host: QhostHost, parts: readonly JobPart[], context: Ho
   };
 }
 
-/** A host that only qstat knows: nothing is known of it but what runs there, and nobody says that it is down. */
+/** The view of a host that only qstat names: only its jobs are known, and it counts as up. */
 export function unlistedHost(name: string, parts: readonly JobPart[], complex: string): HostView {
   const unknown: QhostHost = {
     name,
@@ -81,19 +81,19 @@ export function unlistedHost(name: string, parts: readonly JobPart[], complex: s
   return hostView(unknown, parts, { complex, usual: null, up: true });
 }
 
-/** Of a host whose execd is gone qhost goes on to print what does not change: architecture, processors, total memory. */
+/** Whether execd reports; for a host without execd, qhost still prints architecture, processors and total memory. */
 function reports({ architecture, load, memoryUsed }: QhostHost): boolean {
   return architecture !== null && (load !== null || memoryUsed !== null);
 }
 
-/** The first complex of `order` that is a consumable of some host; null: none is. */
+/** The first complex of `order` that is a consumable on any host; null: none is. */
 export function hostConsumable(hosts: readonly QhostHost[], order: readonly string[]): string | null {
   return order.find((complex) => hosts.some((host) => leftOf(host, complex)?.isReported === false)) ?? null;
 }
 
 /**
- * What is left of a consumable of the host; null: it is none there. `isReported`: the host reported less than is left by
- * the jobs' requests, so that qhost shows its report in place of that; of what is no consumable it shows that, too.
+ * What is left of a complex on the host; null: not shown there. `isReported`: this is the host's own report, which
+ * qhost shows if it is less than what the jobs' requests leave, or if the complex is no consumable.
  */
 function leftOf(
   { resources }: QhostHost,

@@ -1,24 +1,24 @@
 import type { JobDetail, SchedulerReason } from '../gridengine/qstat/job-detail';
 import type { PollTools } from './poller';
 
-/** What `qstat -j` says of some jobs. */
+/** The answer of `qstat -j` about some jobs. */
 export interface JobDetails {
   readonly jobs: readonly JobDetail[];
-  /** Why they wait, where the scheduler says it. */
+  /** The scheduler's reasons why jobs wait, if it gives them. */
   readonly reasons: readonly SchedulerReason[];
   readonly problem: string | null;
   readonly tookMs: number;
   readonly unreachable: boolean;
 }
 
-/** A job may end between two tries; that so many do in a row does not happen. */
+/** Jobs may end between two tries, but not so often in a row. */
 const MOST_TRIES = 4;
 
 const STRANGE = 'qstat -j names unknown jobs that nobody asked for; it is asked again';
 
 /**
- * One `qstat -j`. Jobs that have ended meanwhile are no error, but where one is unknown some dialects say nothing of the
- * others: these are asked for again. Never rejects.
+ * Runs `qstat -j`. Jobs that have ended meanwhile are no error; but if one job is unknown, some dialects say nothing
+ * about the others, which are then asked for again. Never rejects.
  */
 export async function jobDetails(
   ids: readonly number[],

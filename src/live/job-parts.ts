@@ -16,32 +16,32 @@ import { trendOf } from './trend';
 import { largestOfKnown, sumOfKnown } from '../base/known';
 import { measureOf, usageMemory, type UsageMemory } from './usage-memory';
 
-/** What all parts of a view are made with. */
+/** What is common to making all parts of a view. */
 export interface PartContext {
   readonly dialect: Dialect;
   readonly rules: RequestRules;
   readonly perOf: PerOf;
-  /** What hosts have of memory to reserve; null: none of them has any. */
+  /** The hosts' consumable memory complex; null: no host has one. */
   readonly consumable: string | null;
   readonly nowMs: number;
   readonly nameOf: HostNames;
   readonly recordsOf: RecordsOfPart;
 }
 
-/** The facts of the job that each of its parts repeats. */
+/** Facts about the job that each of its parts repeats. */
 interface PartOf {
   readonly owner: string;
   readonly name: string;
   readonly state: string;
   readonly startedAt: number | null;
   readonly limit: MemoryLimit;
-  /** The request that takes memory from hosts, one of 0 nothing: it may be another one than the limit. */
+  /** The request that takes memory from hosts (0: takes none); it may differ from the one that sets the limit. */
   readonly reserved: Pick<RequestView, 'complex' | 'bytes'> | null;
-  /** What takes it where that does not. */
+  /** The master and slave tasks' own requests; they take the memory if `reserved` does not. */
   readonly scoped: ScopedRequests;
 }
 
-/** What a job has on each of its hosts, the master's first; none: nobody says where it runs. */
+/** A job's parts, one for each of its hosts, the master host's first; empty: it is not known where the job runs. */
 export function jobParts(job: RunningJob, facts: PartOf, context: PartContext): readonly JobPart[] {
   const tasks = job.taskDetail?.peTasks ?? [];
   const hostOfTask = (task: PeTaskDetail): string | null => {
@@ -54,7 +54,7 @@ export function jobParts(job: RunningJob, facts: PartOf, context: PartContext): 
     elsewhere: [...new Set([...job.listedHosts, ...tasks.flatMap((task) => hostOfTask(task) ?? [])])],
   });
   return placed.map((place) => {
-    // A task of which nobody knows the host is kept where the master is.
+    // A task whose host is not known counts on the master's host.
     const here = tasks.filter((task) => {
       const host = hostOfTask(task);
       return host === null ? place.master : host === place.host;
@@ -63,7 +63,7 @@ export function jobParts(job: RunningJob, facts: PartOf, context: PartContext): 
   });
 }
 
-/** What of a job's parts belongs to one of them. */
+/** What belongs to one of a job's parts. */
 interface PartShare {
   readonly tasks: readonly PeTaskDetail[];
   readonly alone: boolean;
@@ -113,12 +113,12 @@ function jobPart(
   };
 }
 
-/** What execd compares with the limit is the sum of all processes of the job on the host. */
+/** The trend of the sum over the job's processes on a host, as execd compares this sum with the limit. */
 function trendOfPart(records: readonly JobRecord[], limit: number | null, nowMs: number): Trend | null {
   const together = sumOfSeries(records.map((record) => ({ series: record.series, to: endOf(record) })));
   if (together === null) return null;
   const seenAt = records.reduce((latest, { revision }) => Math.max(latest, revision), 0);
-  // The samples have the times of the host's clock, which may be ahead of ours.
+  // Samples have times of the host's clock, which may be ahead of ours.
   const ahead = Math.max(0, seenAt - nowMs);
   const trend = trendOf(together.series, limit, nowMs + ahead, seenAt);
   const ours = (at: number | null): number | null => at && at - ahead;
@@ -128,8 +128,8 @@ function trendOfPart(records: readonly JobRecord[], limit: number | null, nowMs:
 }
 
 /**
- * What a job has used at most on the host: the largest that anybody says; null: nobody. Of tasks that have ended Grid
- * Engine no longer says where they ran, so they count only where there is but one host.
+ * A job's peak on the host: the largest of all figures; null: there are none. Ended tasks count only if the job has a
+ * single host, as Grid Engine no longer tells where they ran.
  */
 export function peakOfPart(part: JobPart): number | null {
   const { masterMaxvmem, tasks, pastMaxvmem, alone, ours } = part;
@@ -138,10 +138,10 @@ export function peakOfPart(part: JobPart): number | null {
   return largestOfKnown([hasOurs(part) ? null : reported, ours?.lower ?? null, ours?.rss ?? null]);
 }
 
-/** Whether our own figures alone count: a unit's memory has the page cache in it, which goes before anybody is killed. */
+/** Whether only our own figures count: a cgroup's memory includes page cache, which the kernel frees before killing. */
 const hasOurs = ({ measure, ours }: JobPart): boolean => measure === 'cgroup' && ours?.rss != null;
 
-/** A part of a job, what is known that it held at most there, and its share of the limit there (null: no limit). */
+/** A part of a job, its peak there, and the peak's share of the limit there (null: no limit). */
 interface PartPeak {
   readonly part: JobPart;
   readonly peak: number;
@@ -149,8 +149,8 @@ interface PartPeak {
 }
 
 /**
- * The part of a job that came nearest to its own limit: Grid Engine and the kernel look at each host by itself.
- * null: nobody says what any part held.
+ * The part of a job that came nearest to its own limit, as Grid Engine and the kernel enforce limits on each host
+ * separately. null: no part's peak is known.
  */
 export function fullestPart(parts: readonly JobPart[]): PartPeak | null {
   const peaks = parts.flatMap((part): PartPeak[] => {
@@ -160,7 +160,7 @@ export function fullestPart(parts: readonly JobPart[]): PartPeak | null {
   return peaks.sort((a, b) => (b.share ?? -1) - (a.share ?? -1) || b.peak - a.peak)[0] ?? null;
 }
 
-/** What it uses there now: the larger of what is said; null: nobody says. */
+/** The memory that a part uses now: the largest of all figures; null: there are none. */
 export function useOfPart(part: JobPart): number | null {
   const { masterVmem, tasks, ours } = part;
   const reported = sumOfKnown([masterVmem, ...tasks.map(({ vmem }) => vmem)]);

@@ -9,7 +9,7 @@ import type { RunningJob } from './running-jobs';
 import { sumOfKnown } from '../base/known';
 import { amountOf, measureOf, usageMemory } from './usage-memory';
 
-/** A job that runs, or one task of it, with its parts. */
+/** The view of a running job or array task, with its parts. */
 export function jobView(job: RunningJob, context: PartContext): JobView {
   const { listed, detail, taskDetail } = job;
   const row = job.rows.values().next().value?.[0] ?? null;
@@ -61,15 +61,16 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
 type Time = number | null | undefined;
 
 /**
- * A time of the list is a local one, of which an hour comes twice when summer time ends, and the first is taken; others
- * have the epoch. Beside that the list is believed: the others may be of a run before this one.
+ * Times in the list are local: the hour that comes twice when summer time ends is read as the first one, and another
+ * answer, in seconds since the epoch, may correct it. Otherwise the list counts: other answers may be about an older
+ * run.
  */
 function exactly(listed: Time, others: readonly Time[]): number | null {
   const known = others.filter((time) => time != null);
   return known.find((time) => time - HOUR_MS === listed) ?? listed ?? known[0] ?? null;
 }
 
-/** Of a job whose parts grow without reaching a limit, the one that grows fastest. */
+/** The trend that reaches its limit first; if none does, the fastest. */
 function soonest(parts: readonly JobPart[]): Trend | null {
   const trends = parts.flatMap(({ trend }) => trend ?? []);
   const order = (trend: Trend): number => trend.limitAt ?? Infinity;

@@ -2,7 +2,7 @@ import { expandTasks, type TaskSet } from '../gridengine/qstat/expand-tasks';
 import type { RecordKey } from '../record/record';
 import type { Snapshot } from './snapshot';
 
-/** The tasks of an array job that Grid Engine lists: those that have not ended. */
+/** The tasks of an array job that Grid Engine lists, which are those that have not ended. */
 export interface ListedTasks {
   /** When the older of the two lists was asked for; ms since the epoch. */
   readonly at: number;
@@ -11,9 +11,9 @@ export interface ListedTasks {
 }
 
 /**
- * The array job's tasks in the lists of jobs that run and that wait; null: the lists are not known, or the job is in
- * neither, as it has ended or is not shown to the caller. `startedAt`: when a task of it began; what was submitted after
- * that is another job with its number. ms since the epoch.
+ * The array job's tasks in the lists of running and waiting jobs; null: the lists are not known, or the job is in
+ * neither, as it has ended or is not shown to the caller. `startedAt`: when one of its tasks began (ms since the
+ * epoch); a job submitted after that is another job with the same number.
  */
 export function listedTasks(
   { cluster, running, pending }: Snapshot,

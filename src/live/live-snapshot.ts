@@ -12,34 +12,34 @@ import type { Snapshot } from './snapshot';
 
 interface LiveSnapshot {
   readonly snapshot: Snapshot;
-  /** `server`: the site's, of `qmemacct serve`; `shared`: that of this user's live commands; `own`: asked for by us alone. */
+  /** `server`: from `qmemacct serve`; `shared`: from the user's live commands on this host; `own`: asked for here. */
   readonly source: 'server' | 'shared' | 'own';
-  /** Why it is not a better source, where the user should know. */
+  /** Why no better source could be used, if the user should know. */
   readonly warning: string | null;
 }
 
 export interface LiveOptions {
   readonly settings: Settings;
   readonly env: NodeJS.ProcessEnv;
-  /** Made when it is first needed: no cell is looked for where a server answers. */
+  /** Called when the cell is first needed; not if a server answers. */
   readonly cell: () => LiveCell;
-  /** Whether jobs that wait are asked for. */
+  /** Whether to ask for waiting jobs. */
   readonly pending: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** The server asks for jobs that wait only when somebody wants them: its first answer may be without. */
+/** The server asks for waiting jobs only when somebody wants them, so its first answer may lack them. */
 const PENDING_TRIES = 5;
 const PENDING_PAUSE_MS = 500;
 
-/** Whether it is of another cell than that which the user's environment names. */
+/** Whether a snapshot is from another cell than the user's environment names. */
 function isOfOtherCell({ cell }: Snapshot, { SGE_ROOT: root, SGE_CELL: named }: NodeJS.ProcessEnv): boolean {
   if (cell === undefined || !(root || named)) return false;
   const own = namedCell({ SGE_ROOT: root || dirname(cell), SGE_CELL: named });
   return own !== null && !isSameCell(cell, cellDirectory(own));
 }
 
-/** null: the site runs no server, or none for this cell. */
+/** The server's snapshot; null: the site runs no server, or none for this cell. */
 async function ofServer({ settings, env, pending, signal }: LiveOptions): Promise<Snapshot | null> {
   for (let tries = 1; ; tries++) {
     const snapshot = await fetchSnapshot(settings.serve_socket, {
@@ -52,14 +52,14 @@ async function ofServer({ settings, env, pending, signal }: LiveOptions): Promis
   }
 }
 
-/** One query of each command, a few batches of `qstat -j`, and the time to read and write. */
+/** Long enough for each query, a few batches of `qstat -j`, and reading and writing. */
 function longestPollMs(settings: Settings): number {
   return (5 * settings.command_timeout + 10) * 1000;
 }
 
 /**
- * What qmaster said, by the politest way that there is: of the site's server, else of what this user's other live
- * commands have asked for, else by asking. What fails is a problem in the snapshot; rejects only when `signal` is aborted.
+ * qmaster's answers, with the least load on qmaster: from the site's server, else as shared by this user's live
+ * commands, else by asking. Failures are problems in the snapshot; rejects only when `signal` is aborted.
  */
 export async function liveSnapshot(options: LiveOptions): Promise<LiveSnapshot> {
   const { settings, env, pending, signal } = options;

@@ -5,18 +5,18 @@ import type { JobRecord } from '../record/record';
 import type { OurFigures } from './cluster-view';
 import type { HostNames } from '../gridengine/host-names';
 
-/** Clocks of qmaster and of an execution host may differ so far, in ms. */
+/** How far the clocks of qmaster and an execution host may differ, in ms. */
 const CLOCKS_MS = 60_000;
 
-/** Finds the records of a job on a host: of each of its PE tasks and of the master the most trusted one, of these the newest. */
+/** Finds a job's records on a host: for the master and each PE task the most trusted record, of these the newest. */
 export type RecordsOfPart = (
   part: { readonly job: number; readonly task: number | null; readonly host: string },
   startedAt: number | null,
 ) => readonly JobRecord[];
 
 /**
- * Sorts records of running jobs by where they belong. A record that began before the job did is of an earlier job or run
- * with the same number, and left out.
+ * Groups records of running jobs by job, task and host. A record that began before the job is from an earlier job or
+ * run with the same number, and is left out.
  */
 export function recordsByPart(records: readonly JobRecord[], nameOf: HostNames): RecordsOfPart {
   const byPart = new Map<string, JobRecord[]>();
@@ -41,18 +41,18 @@ export function recordsByPart(records: readonly JobRecord[], nameOf: HostNames):
 const compareHeartbeats = (a: JobRecord, b: JobRecord): number =>
   compareTrust(a.trust, b.trust) || a.revision - b.revision;
 
-/** What a host's records have to be complete for their sums to be the job's. */
+/** Which records of a job must be there on a host for their sums to be complete. */
 export interface Expected {
   readonly master: boolean;
-  /** `qrsh -inherit` tasks that Grid Engine knows there. */
+  /** Number of slave tasks (`qrsh -inherit`) that Grid Engine knows there. */
   readonly tasks: number;
-  /** Some have ended already: their peaks are in no running record. */
+  /** Some tasks have ended already, so no running record holds their peaks. */
   readonly past: boolean;
 }
 
 /**
- * Records of one job on one host put together. Their peaks need not coincide: the lower end is the greatest of theirs,
- * the upper end their sum. Where a record is missing the sums are unknown.
+ * Combines the records of one job on one host. Their peaks need not coincide: the lower bound is the largest of theirs,
+ * the upper bound their sum. If a record is missing, the sums are unknown.
  */
 export function figuresOfPart(records: readonly JobRecord[], expected: Expected): OurFigures | null {
   if (records.length === 0) return null;
@@ -68,7 +68,7 @@ export function figuresOfPart(records: readonly JobRecord[], expected: Expected)
   return expected.past ? { ...sum, upper: null } : sum;
 }
 
-/** The job's figures of those of its hosts; null: no host has any. */
+/** Combines the figures of a job's hosts; null: no host has any. */
 export function figuresOfJob(parts: readonly (OurFigures | null)[]): OurFigures | null {
   const known = parts.filter((figures) => figures !== null);
   return known.length === 0 ? null : together(known, known.length === parts.length);

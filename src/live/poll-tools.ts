@@ -9,9 +9,9 @@ import type { PollRules, PollTools, Query, Readers } from './poller';
 
 export const READERS: Readers = { qhost: readQhost, jobList: readJobList, jobDetails: readJobDetails };
 
-/** The cell that the live commands look at, and what they need for it. */
+/** The cell that the live commands ask, and what they need for asking. */
 export interface LiveCell {
-  /** null: none is found; the clients may find one by themselves. */
+  /** null: none was found; Grid Engine's clients may find one themselves. */
   readonly cell: CellLocation | null;
   readonly cluster: string;
   readonly rules: PollRules;
@@ -26,7 +26,7 @@ export function pollRules({ poll_interval: interval, usage_interval: usage }: Se
   };
 }
 
-/** The same cell, asked for these alone. */
+/** The same cell, but with only these queries. */
 export function withQueries(cell: LiveCell, queries: readonly Query[]): LiveCell {
   return { ...cell, rules: { ...cell.rules, queries } };
 }

@@ -17,30 +17,30 @@ export interface Readers {
 export const QUERIES = ['hosts', 'running', 'details', 'pending'] as const;
 export type Query = (typeof QUERIES)[number];
 
-/** What decides when a query may be made again, beside its times in the snapshot. */
+/** What determines when a query may be made again, besides its times in the snapshot. */
 export interface QueryHistory {
-  /** How often it has failed in a row. */
+  /** How many times it has failed in a row. */
   readonly failures: number;
-  /** ms that the last one took. */
+  /** ms that the last query took. */
   readonly tookMs: number;
-  /** qmaster could not be had at all: other queries would fare no better. */
+  /** qmaster could not be reached at all, so other queries would fail, too. */
   readonly unreachable: boolean;
 }
 
-/** A snapshot and how it came about: all that the next poll needs to know, whichever process makes it. */
+/** A snapshot and its history: all that the next poll needs, whichever process makes it. */
 export interface PollState {
   readonly snapshot: Snapshot;
   readonly history: Readonly<Record<Query, QueryHistory>>;
 }
 
 export interface PollRules {
-  /** ms between two of `hosts`, `running`, `pending`. */
+  /** ms between two queries of the kinds `hosts`, `running`, `pending`. */
   readonly intervalMs: number;
-  /** ms between two of `details`. */
+  /** ms between two `details` queries. */
   readonly usageIntervalMs: number;
-  /** So much too early is not too early, for who asks at fixed times; default 0. */
+  /** A query may be made so much early, for callers that poll at fixed times; default 0. */
   readonly slackMs?: number;
-  /** No other query is made; left out: all are. */
+  /** Only these queries are made; left out: all. */
   readonly queries?: readonly Query[];
 }
 
@@ -53,16 +53,16 @@ export interface PollTools {
 const FIRST_BACK_OFF_MS = 10_000;
 const MOST_BACK_OFF_MS = 300_000;
 
-/** A query that takes qmaster long is made more seldom: qmaster is not busy with us for more than a sixth of its time. */
+/** Slow queries are made less often, so that qmaster spends at most a sixth of its time on us. */
 const REST_TIMES = 5;
 
-/** Argument lists may have 128 KiB a piece; 500 ids of ten digits are far below. */
+/** Jobs per `qstat -j`: one argument may have 128 KiB; 500 ids of ten digits are far below. */
 const BATCH = 500;
 
 const EMPTY: Answer<never> = { at: null, value: [] as never, problem: null, triedAt: null };
 const NEW: QueryHistory = { failures: 0, tookMs: 0, unreachable: false };
 
-/** Nothing has been asked yet. */
+/** The state before anything has been asked. */
 export function newPollState(cluster: string): PollState {
   return {
     snapshot: { cluster, dialect: 'unknown', hosts: EMPTY, running: EMPTY, details: EMPTY, pending: null },
@@ -79,7 +79,7 @@ function pauseOf(query: Query, { failures, tookMs }: QueryHistory, rules: PollRu
   return Math.max(interval, Math.min(MOST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** Math.min(failures - 1, 10)));
 }
 
-/** A try in the future comes of a clock that was set back. */
+/** A last try in the future means that the clock was set back. */
 function isDue(query: Query, { snapshot, history }: PollState, rules: PollRules, now: number): boolean {
   const triedAt = snapshot[query]?.triedAt ?? null;
   if (triedAt === null || triedAt > now) return true;
@@ -87,8 +87,8 @@ function isDue(query: Query, { snapshot, history }: PollState, rules: PollRules,
 }
 
 /**
- * The queries whose time has come. `running` finds out whether qmaster can be had: as long as it can't, the others wait
- * with it, and come at once when it is back.
+ * The queries that are due. `running` finds out whether qmaster can be reached: as long as it can't, the other queries
+ * wait, too, and are made at once when qmaster is back.
  */
 export function dueQueries(state: PollState, rules: PollRules, now: number, pending: boolean): ReadonlySet<Query> {
   const { queries = QUERIES } = rules;
@@ -100,12 +100,12 @@ function failed<T>(answer: Answer<T> | null, empty: T, problem: string, triedAt:
   return { at: answer?.at ?? null, value: answer?.value ?? empty, problem, triedAt };
 }
 
-/** Jobs that run, each once. */
+/** The numbers of running jobs, each once. */
 function runningIds(running: readonly ListedJob[]): readonly number[] {
   return [...new Set(running.map(({ job }) => job))];
 }
 
-/** Makes the queries whose time has come, one after the other; what fails keeps its last good answer. Never rejects. */
+/** Makes the queries that are due, one after another; a failed one keeps its last good answer. Never rejects. */
 export async function poll(
   before: PollState,
   rules: PollRules,
@@ -122,7 +122,7 @@ export async function poll(
   return round.state();
 }
 
-/** One list that a client prints. */
+/** A query for a list that one of Grid Engine's clients prints. */
 interface ListQuery<T> {
   readonly query: 'hosts' | 'running' | 'pending';
   readonly client: 'qhost' | 'qstat';
@@ -130,14 +130,14 @@ interface ListQuery<T> {
   readonly reader: (onItem: (item: T) => void) => AnswerReader;
 }
 
-/** The queries of one poll, and what they have met with so far. */
+/** The queries of one poll, and their results so far. */
 class PollRound {
   readonly #tools: PollTools;
   readonly #signal: AbortSignal | undefined;
   readonly #history: Record<Query, QueryHistory>;
   #snapshot: Snapshot;
   #dialect: Dialect;
-  /** Where one query can't reach qmaster, the others fail with it: nobody waits for its silence three times over. */
+  /** Why qmaster can't be reached; the remaining queries then fail at once, instead of each waiting for a timeout. */
   #obstacle: string | null = null;
 
   constructor(before: PollState, tools: PollTools, signal: AbortSignal | undefined) {
@@ -169,7 +169,7 @@ class PollRound {
     this.#snapshot = { ...this.#snapshot, pending };
   }
 
-  /** Usage of the jobs that run. */
+  /** Asks for the usage of running jobs. */
   async askDetails(): Promise<void> {
     this.#snapshot = { ...this.#snapshot, details: await this.#details() };
   }
@@ -197,7 +197,7 @@ class PollRound {
       reader((item) => items.push(item)),
       this.#signal,
     );
-    // A query that we gave up ourselves is no failure of Grid Engine's.
+    // A query that we aborted ourselves is no failure of Grid Engine.
     if (this.#isStopped()) return last ?? EMPTY;
     this.#note(query, answer);
     if (answer.problem !== null) return failed(last, [], answer.problem, triedAt);
@@ -211,7 +211,7 @@ class PollRound {
     const now = this.#tools.now();
     if (this.#isStopped()) return last;
     if (this.#obstacle !== null) return failed(last, [], this.#obstacle, last.triedAt);
-    // Nothing is known of what runs: there is nobody to ask for.
+    // Running jobs are not known yet, so there is nothing to ask about.
     if (running.at === null) return last;
     const found = new Map<number, JobDetail>();
     const sum = { problem: null as string | null, tookMs: 0, unreachable: false };

@@ -5,15 +5,15 @@ import { newPollState, poll, type PollState } from './poller';
 import type { Snapshot } from './snapshot';
 
 export interface Polling {
-  /** Looks now rather than at the next time: someone wants to see something else. */
+  /** Polls now rather than at the next time, as someone wants to see something else. */
   wake(): void;
-  /** Ends a query that runs; resolves when it has ended. */
+  /** Stops, and aborts a running query; resolves when it has ended. */
   stop(): Promise<void>;
 }
 
 export type Source = (signal: AbortSignal) => Promise<Snapshot>;
 
-/** Asks qmaster itself and remembers what it said: for who owns the site's snapshot. */
+/** A source that asks qmaster itself and keeps its state between polls; for the server, with the site's snapshot. */
 export function ownSource({ cell, cluster, rules, tools }: LiveCell, pending: () => boolean): Source {
   const named = cell === null ? {} : { cell: cellDirectory(cell) };
   let state: PollState = newPollState(cluster);
@@ -24,9 +24,9 @@ export function ownSource({ cell, cluster, rules, tools }: LiveCell, pending: ()
 }
 
 /**
- * Takes a snapshot every poll_interval, on absolute times so that lateness never adds up, and gives it to `onSnapshot`;
- * never two at once: a source that takes longer than the interval leaves times out. What the source rejects with, or
- * `onSnapshot` throws, goes to `onError`, and it goes on.
+ * Takes a snapshot every poll_interval, at absolute times so that delays never add up, and gives it to `onSnapshot`.
+ * Never two at once: a source that takes longer than the interval skips times. Errors of the source or of `onSnapshot`
+ * go to `onError`, and polling continues.
  */
 export function startPolling(
   { poll_interval: interval }: Pick<Settings, 'poll_interval'>,

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { homeDirectory } from '../base/user-name';
 
-/** Whether a directory, or what a link to it leads to, is this user's, and nobody else's to write in. */
+/** Whether a directory, or the target of a link, is this user's, and nobody else may write to it. */
 function isOurs(path: string): boolean {
   try {
     const { uid, mode } = statSync(path);
@@ -13,7 +13,7 @@ function isOurs(path: string): boolean {
   }
 }
 
-/** Creates `path` where it is missing; in any case it is a directory of ours, and nobody else's (0700). Throws if not. */
+/** Makes `path` if it is missing, and ensures that it is our own directory, closed to others (0700). Throws if not. */
 function makeOwn(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -31,9 +31,9 @@ function makeOwn(path: string): void {
 }
 
 /**
- * The user's own directory for what the live commands of this host share: in XDG_RUNTIME_DIR, or else in the home
- * directory's `.cache`, with the host's name as hosts may share the home. Creates it (0700). Throws, with the reason,
- * where there is none that nobody else could have planted.
+ * The user's own directory for what the live commands on this host share: in XDG_RUNTIME_DIR, else in the home
+ * directory's `.cache`, with the host's name, as hosts may share the home. Makes it (0700). Throws, with the reason, if
+ * somebody else could have planted the directory.
  */
 export function privateDirectory(env: NodeJS.ProcessEnv): string {
   const runtime = env.XDG_RUNTIME_DIR ?? '';
@@ -45,7 +45,7 @@ export function privateDirectory(env: NodeJS.ProcessEnv): string {
   const home = homeDirectory(env);
   if (!isOurs(home)) throw new Error(`${home} is not the user's own, or others may write in it`);
   const cache = join(home, '.cache');
-  // Users may have made a link of it, to a disk with more room.
+  // It may be a link that the user made, to a disk with more room.
   if (!isOurs(cache)) makeOwn(cache);
   const ours = join(cache, 'qmemacct');
   makeOwn(ours);

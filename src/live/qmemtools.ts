@@ -5,14 +5,14 @@ import type { ClusterView, JobPart, JobView } from './cluster-view';
 import type { Answer, Snapshot } from './snapshot';
 import { sumOfKnown } from '../base/known';
 
-/** A value of QmemTools' JSON. Names that users choose are keys, so that objects are maps; Python's floats stay floats. */
+/** A value in QmemTools' JSON. Objects are maps, as users choose some keys; numbers of Python's float stay floats. */
 export type Json = string | number | boolean | Float | readonly Json[] | ReadonlyMap<string, Json>;
 
 interface Float {
   readonly float: number;
 }
 
-/** The envelope: `message` is empty where all is well. */
+/** The whole answer; `message` is empty if all is well. */
 export interface QmemAnswer {
   readonly success: boolean;
   readonly message: string;
@@ -20,8 +20,8 @@ export interface QmemAnswer {
 }
 
 /**
- * `/qhost` as QmemTools answers it, host by host. Where it could not be refreshed `success` is false and `message` says
- * why and how old the data is. `view` is that of the snapshot.
+ * `/qhost` in QmemTools' form, by host. If the data could not be refreshed, `success` is false and `message` says why
+ * and how old the data is. `view`: made from the snapshot.
  */
 export function qhostAnswer(snapshot: Snapshot, view: ClusterView, nowMs: number): QmemAnswer {
   const texts = new Map(snapshot.hosts.value.map((host) => [host.name, host]));
@@ -37,7 +37,7 @@ export function qhostAnswer(snapshot: Snapshot, view: ClusterView, nowMs: number
   return envelope('qhost', [snapshot.hosts, snapshot.running], new Map(data), nowMs);
 }
 
-/** `/qstat` as QmemTools answers it, owner by owner. */
+/** `/qstat` in QmemTools' form, by owner. */
 export function qstatAnswer(snapshot: Snapshot, view: ClusterView, nowMs: number): QmemAnswer {
   const data = new Map<string, Json>();
   for (const [owner, jobs] of groupBy(view.jobs, (job) => job.owner)) {
@@ -49,7 +49,7 @@ export function qstatAnswer(snapshot: Snapshot, view: ClusterView, nowMs: number
   return envelope('qstat', [snapshot.running, snapshot.details], data, nowMs);
 }
 
-/** The text of an answer, its keys in QmemTools' order. */
+/** The JSON text of an answer, with its keys in QmemTools' order. */
 export function qmemAnswerText({ success, message, data }: QmemAnswer): string {
   return textOf(fields({ success, message, data }));
 }
@@ -58,7 +58,7 @@ function hostJob(parts: readonly JobPart[]): Json {
   const [first] = parts;
   const tasks = parts.flatMap(({ task }) => task ?? []);
   return fields({
-    // Of an array job those of each task, which is 1 unless the tasks are parallel.
+    // For an array job, the slots of one task: 1 unless the tasks are parallel.
     jobcount: Math.max(...parts.map(({ slots }) => slots)),
     master: parts.some(({ master }) => master),
     taskid: tasks.map(String),
@@ -82,7 +82,7 @@ function ownersJob(tasks: readonly JobView[]): Json {
   });
 }
 
-/** By role, or by task of an array job; a task that has not reported yet has an empty value, which its viewer takes as 0. */
+/** Usage by role, or by array task; a task that has not reported yet has an empty value, which QmemTools takes as 0. */
 function usageOf(part: JobPart): readonly (readonly [string, string])[] {
   const tasks = sumOfKnown([...part.tasks.map(({ maxvmem }) => maxvmem), part.pastMaxvmem]);
   if (part.task !== null) return [[String(part.task), bytesText(sumOfKnown([part.masterMaxvmem, tasks]))]];
@@ -92,7 +92,7 @@ function usageOf(part: JobPart): readonly (readonly [string, string])[] {
   return tasks === null ? [master] : [master, slave];
 }
 
-/** As Grid Engine prints it: `%f`. */
+/** Formatted as Grid Engine does: `%f`. */
 function bytesText(bytes: number | null): string {
   if (bytes === null || !Number.isFinite(bytes)) return '';
   return bytes < 1e21 ? bytes.toFixed(6) : `${BigInt(bytes)}.000000`;
@@ -117,7 +117,7 @@ function envelope(
     const age = Math.max(0, Math.round((nowMs - oldest) / 1000));
     return { success: false, message: `${said.join('')}; the data is ${age} s old`, data };
   }
-  // QmemTools calls an empty answer none, of a cluster without running jobs too.
+  // QmemTools reports an empty answer as "No data", even for a cluster without running jobs.
   if (data.size === 0) return { success: false, message: `No data for ${name}`, data };
   return { success: true, message: '', data };
 }
@@ -141,7 +141,7 @@ function isFloat(value: Float | ReadonlyMap<string, Json>): value is Float {
   return 'float' in value;
 }
 
-/** Readers in Python divide it: without a fraction it would be an integer there. */
+/** Always with a fraction or exponent, as Python would read an integer otherwise, and clients divide the value. */
 function floatText(value: number): string {
   const text = String(Number.isFinite(value) ? value : 0);
   return /[.e]/.test(text) ? text : `${text}.0`;

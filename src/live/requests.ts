@@ -9,7 +9,7 @@ import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
 import type { LimitState, RequestView } from './cluster-view';
 
-/** What one slot (or the job, for a consumable JOB, or each host, for HOST) may use by the request that counts. */
+/** The limit by the request that counts, for one slot (for the job, if a consumable JOB; for each host, if HOST). */
 export interface MemoryLimit {
   /** null: nothing is requested. */
   readonly complex: string | null;
@@ -19,8 +19,8 @@ export interface MemoryLimit {
 }
 
 /**
- * Requests of `complexes`, as the list of jobs has them (defaults of a complex among them), completed by
- * `qstat -j`; with the bytes that Grid Engine itself computed where it says so.
+ * The requests of `complexes`, from the list of jobs (which includes the defaults of complexes) and from `qstat -j`;
+ * with the bytes that Grid Engine itself computed, if it shows them.
  */
 export function requestViews(
   row: Pick<ListedJob, 'requests'> | null,
@@ -38,7 +38,7 @@ export function requestViews(
   return [...views.values()];
 }
 
-/** The walltime limit that was requested (h_rt), in seconds; null: none, or it is not known. */
+/** The requested walltime limit (h_rt), in seconds; null: none, or not known. */
 export function timeLimit(row: Pick<ListedJob, 'requests'> | null, detail: JobDetail | null): number | null {
   const hard = [...(row?.requests ?? []), ...(detail?.requests ?? [])].filter(
     ({ kind, scope }) => kind !== 'soft' && scope === undefined,
@@ -50,8 +50,8 @@ export function timeLimit(row: Pick<ListedJob, 'requests'> | null, detail: JobDe
 }
 
 /**
- * The request that counts, by the order of complexes: one that was made before any complex's default; soft ones reserve
- * nothing, and those of the master or the slave tasks are not of every slot.
+ * The request that counts, by the order of complexes: the job's own requests go before any complex's default. Soft
+ * requests reserve nothing, and those of the master or slave tasks do not hold for every slot, so neither count.
  */
 export function countedRequest(requests: readonly RequestView[], order: readonly string[]): RequestView | null {
   const ofKind = (kind: RequestView['kind']): RequestView | undefined => {
@@ -75,7 +75,7 @@ export function memoryLimit(
     return { complex: null, state: known && !isScoped ? 'unlimited' : 'unknown', bytes: null };
   }
   const { complex } = request;
-  // Grid Engine takes a request of 0 as none, but one of h_vmem sets a limit, a default's, too.
+  // Grid Engine takes a request of 0 as none, except that h_vmem=0, even as a default, sets a (tiny) limit.
   if (request.bytes === 0)
     return complex === H_VMEM
       ? { complex, state: 'limited', bytes: LEAST_ADDRESS_SPACE }
@@ -85,7 +85,7 @@ export function memoryLimit(
   return { complex, state: parsed.ok && parsed.value === Infinity ? 'unlimited' : 'unknown', bytes: null };
 }
 
-/** Bytes that the master task and each slave task ask for of a complex by requests of their own. */
+/** Bytes that the master task and each slave task request by requests of their own. */
 export interface ScopedRequests {
   readonly master: number;
   readonly slave: number;
@@ -118,8 +118,8 @@ function bytesOf(text: string, amount: number | null): number | null {
 export type PerOf = (complex: string | null) => Per;
 
 /**
- * As the site's rules say, and the samplers' records: a job's spool shows whether a limit is consumable JOB, qstat does
- * not. Otherwise it is the slot.
+ * Whether a complex counts per slot, job or host: by the site's rules, and by the samplers' records, since a job's
+ * spool directory, unlike qstat, shows whether a consumable is JOB. Default: per slot.
  */
 export function perOf(rules: RequestRules, records: readonly JobRecord[]): PerOf {
   const perJob = new Set(

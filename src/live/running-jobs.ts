@@ -4,20 +4,20 @@ import type { ListedJob } from '../gridengine/qstat/job-list';
 import { hostOfQueue, type HostNames } from '../gridengine/host-names';
 import type { Snapshot } from './snapshot';
 
-/** All that qmaster's answers say of one job, or of one task of an array job, that runs. */
+/** All that qmaster's answers say about one running job or array task. */
 export interface RunningJob {
   readonly job: number;
   /** null: no array job. */
   readonly task: number | null;
-  /** null: qhost alone knows it. */
+  /** null: only qhost lists the job. */
   readonly listed: ListedJob | null;
-  /** Slots that it was granted; null: unknown. */
+  /** Granted slots; null: unknown. */
   readonly granted: number | null;
   readonly detail: JobDetail | null;
   readonly taskDetail: TaskDetail | null;
-  /** qhost's rows of it, by host. */
+  /** qhost's rows for the job, by host. */
   readonly rows: ReadonlyMap<string, readonly QhostJob[]>;
-  /** Where it runs by qstat, the master's host first. */
+  /** The hosts where it runs by qstat, the master host first. */
   readonly listedHosts: readonly string[];
 }
 
@@ -29,8 +29,8 @@ interface Gathered {
 }
 
 /**
- * Joins the answers by job and task, ordered by both. They were given at different times: a job in the list or in
- * qhost's answer alone is there as well; `qstat -j`, asked least often, only adds to those.
+ * Joins the answers by job and task, ordered by both. As the answers are from different times, a job that is only in
+ * the list or only in qhost's answer counts, too; `qstat -j`, asked least often, only adds facts to these jobs.
  */
 export function runningJobs(
   { hosts, running, details }: Pick<Snapshot, 'hosts' | 'running' | 'details'>,
@@ -59,7 +59,7 @@ export function runningJobs(
     .map((job) => join(job, detailOf.get(job.job) ?? null, nameOf));
 }
 
-/** With its tasks by number: an array job may have very many. */
+/** A job's detail with its tasks by number, as an array job may have very many. */
 interface KnownDetail {
   readonly detail: JobDetail;
   readonly tasks: ReadonlyMap<number, TaskDetail>;
@@ -69,7 +69,7 @@ function tasksOf({ tasks }: JobDetail): KnownDetail['tasks'] {
   return new Map(tasks.map((task) => [task.task, task]));
 }
 
-/** A task that runs has a row of its own; of anything else the first number is taken. */
+/** The task of a row: a running task has a row of its own, so the first number suffices. */
 function taskOf(tasks: string | null): number | null {
   const first = /\d+/.exec(tasks ?? '')?.[0];
   return first === undefined ? null : Number(first);
@@ -83,7 +83,7 @@ function join({ job, task, listed, rows }: Gathered, known: KnownDetail | null, 
     job,
     task,
     listed: row,
-    // With a row for each slot or host (`-g t`) none has the sum.
+    // With one row for each slot or host (`-g t`), no row has the sum.
     granted: listed.length === 1 && row?.slots != null && row.slots > 0 ? row.slots : null,
     detail: known?.detail ?? null,
     taskDetail: known?.tasks.get(task ?? 1) ?? null,

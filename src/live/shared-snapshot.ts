@@ -26,26 +26,26 @@ export interface SharingOptions {
   readonly cluster: string;
   readonly cell: CellLocation | null;
   readonly rules: PollRules;
-  /** Whether jobs that wait are asked for. */
+  /** Whether to ask for waiting jobs. */
   readonly pending: boolean;
-  /** Asks qmaster for what is due. */
+  /** Makes the queries that are due. */
   readonly poll: (before: PollState) => Promise<PollState>;
-  /** ms that a poll can take at most: who holds the lock for longer has been stopped. */
+  /** The longest time of a poll, in ms; a process that holds the lock for longer has been stopped (SIGSTOP). */
   readonly longestPollMs: number;
   readonly signal?: AbortSignal;
 }
 
-/** Where there is a last answer, nobody waits for the next one for longer than this. */
+/** The longest wait for a newer answer if there is an older one to show. */
 const PATIENCE_MS = 2000;
 
-/** Between two looks at what another process does: more and more seldom, so that a thousand waiters cost little. */
+/** Pause between two looks for another process's answer; it grows, so that a thousand waiting processes cost little. */
 const FIRST_LOOK_MS = 20;
 const LONGEST_LOOK_MS = 250;
 
-/** Beyond this the file is none of ours. */
+/** A larger file is not ours. */
 const MOST_BYTES = 384 * MIB;
 
-/** Who has just taken the lock may not have said so yet. */
+/** A process that has just taken the lock may not have set the lock file's time yet. */
 const TOUCH_MS = 1000;
 
 const OLD_LITTER_MS = 3_600_000;
@@ -60,13 +60,13 @@ const histories: Shape<PollState['history']> = object({
 
 interface Files {
   readonly directory: string;
-  /** `snapshot-` and the cell. */
+  /** `snapshot-` and a hash of the cell. */
   readonly name: string;
   readonly state: string;
   readonly lock: string;
 }
 
-/** One user may look at several cells. */
+/** The files for a cell, as one user may look at several cells. */
 function filesOf({ directory, cell }: SharingOptions): Files {
   const key = createHash('sha256')
     .update(JSON.stringify(cell === null ? null : [cell.root, cell.cell]))
@@ -84,7 +84,7 @@ function openOwn(path: string, flags: number): number {
   throw new Error(`${path} is not a file of ours`);
 }
 
-/** The last state; null: none, or none that can be read: the next one takes its place. */
+/** The last state; null: none, or unreadable, and then replaced by the next one. */
 function readState(path: string): PollState | null {
   try {
     const descriptor = openOwn(path, constants.O_RDONLY);
@@ -102,10 +102,10 @@ function readState(path: string): PollState | null {
   }
 }
 
-/** Throws when the file system does. */
+/** Replaces the state file. Throws the file system's error. */
 function writeState(files: Files, state: PollState): void {
   const fresh = join(files.directory, `${files.name}.${process.pid}.new`);
-  // A process that had our id may have left one behind.
+  // An earlier process with our pid may have left such a file.
   rmSync(fresh, { force: true });
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
   const descriptor = openOwn(fresh, flags);
@@ -120,7 +120,7 @@ function writeState(files: Files, state: PollState): void {
   }
 }
 
-/** What processes left behind that were killed while they wrote. */
+/** Removes files left by processes that were killed while they wrote. */
 function sweep({ directory, name }: Files): void {
   for (const entry of readdirSync(directory)) {
     if (!entry.startsWith(`${name}.`) || !entry.endsWith('.new')) continue;
@@ -130,16 +130,16 @@ function sweep({ directory, name }: Files): void {
   }
 }
 
-/** Changes with every new state. */
+/** A text that changes with every new state file. */
 function versionOf(path: string): string {
   const status = statSync(path, { throwIfNoEntry: false, bigint: true });
   return status === undefined ? '' : `${status.ino}:${status.mtimeNs}`;
 }
 
 /**
- * The state that all live commands of this user on this host share. The one that finds it too old and takes the lock asks
- * qmaster; the others wait for that answer, or make do with the last one after a while. A holder of the lock who does
- * not come back (stopped by the user) is passed over. Throws when the directory can't be used at all.
+ * The state that all live commands of this user on this host share. A command that finds it too old and gets the lock
+ * asks qmaster; the others wait for that answer, or after a while use the last one. A process that holds the lock for
+ * too long (stopped by the user) is ignored. Throws if the directory can't be used at all.
  */
 export async function sharedState(options: SharingOptions): Promise<PollState> {
   const { cluster, rules, pending, poll, longestPollMs, signal } = options;
@@ -161,7 +161,7 @@ export async function sharedState(options: SharingOptions): Promise<PollState> {
     try {
       writeState(files, next);
     } catch {
-      // A full disk: what we know is shown all the same, and the next one asks again.
+      // A full disk: show what we know; the next command asks again.
     }
     return next;
   };
@@ -176,12 +176,12 @@ export async function sharedState(options: SharingOptions): Promise<PollState> {
     const began = Date.now();
     for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_LOOK_MS)) {
       const held = !tryLock(lock);
-      // After the lock: it may be ours because someone has just written.
+      // Look again after trying the lock: it may be free because another process has just written its answer.
       look();
       const found = current();
       if (found !== null && isFresh(found)) return found;
       if (!held) {
-        // The others see since when we hold it.
+        // Shows the others since when we hold the lock.
         futimesSync(lock, new Date(), new Date());
         sweep(files);
         return await pollAndShare();

@@ -3,7 +3,7 @@ import type { QhostJob } from '../gridengine/qhost/qhost-report';
 export interface HostSlots {
   readonly host: string;
   readonly slots: number;
-  /** Slots of slave tasks: all but the master task's, where that has one. */
+  /** Slots for slave tasks: all except the master task's, if it has one. */
   readonly slaves: number;
   readonly master: boolean;
 }
@@ -13,16 +13,16 @@ interface Placement {
   readonly rows: ReadonlyMap<string, readonly QhostJob[]>;
   /** Slots by qstat; null: unknown. */
   readonly granted: number | null;
-  /** Where qstat says that it runs, the master's host first. */
+  /** The hosts where it runs by qstat, the master host first. */
   readonly elsewhere: readonly string[];
 }
 
 /**
- * Slots of a job on each of its hosts, the master's first. qhost has one row for each slot, and one more (MASTER) for
- * the master task of a PE whose job_is_first_task is FALSE: it is no slot. Nothing in the answer says which of them a PE
- * is; it shows where all rows are one more than the slots granted. Where that number is unknown, or does not fit (qhost's
- * answer is older), each row is taken as a slot. Slots that qhost does not list are dealt evenly to the hosts which only
- * qstat names.
+ * A job's slots on each of its hosts, the master host first. qhost has one row for each slot, and for a PE with
+ * job_is_first_task FALSE one more row (MASTER), which is no slot. The answer does not say which kind the PE is, but
+ * the extra row shows if there is one row more than granted slots. If that number is unknown or does not fit (qhost's
+ * answer is older), each row counts as a slot. Slots that qhost does not list are distributed evenly over the hosts
+ * that only qstat names.
  */
 export function slotsByHost({ rows, granted, elsewhere }: Placement): readonly HostSlots[] {
   const masterHost = hostOfMaster(rows) ?? elsewhere[0] ?? rows.keys().next().value ?? null;
@@ -49,7 +49,7 @@ function hostOfMaster(rows: Placement['rows']): string | null {
   return null;
 }
 
-/** The extra row stands beside those of at least one slot. */
+/** Whether one of the master host's rows may be the extra one, which comes with the rows of at least one slot. */
 function hasExtraRow(rows: readonly QhostJob[]): boolean {
   return rows.length > 1 && rows.some(({ role }) => role !== 'SLAVE');
 }

@@ -18,7 +18,7 @@ import {
 } from '../base/shape';
 import type { Answer, HostTotals, Snapshot } from './snapshot';
 
-/** Raised when a field changes its meaning; one that is added needs no new number. */
+/** Raised when a field changes its meaning; an added field needs no new version. */
 const SNAPSHOT_VERSION = 1;
 
 const aNumber = nullable(number());
@@ -52,7 +52,7 @@ const snapshot: Shape<Snapshot> = object({
   hostTotals: optional(many(hostTotals)),
 });
 
-/** Maps have no form of their own in JSON. */
+/** A map as an object, as JSON has no maps. */
 function plainUsage(usage: Usage): Readonly<Record<string, number>> {
   return Object.fromEntries([...usage].filter(([, value]) => Number.isFinite(value)));
 }
@@ -68,7 +68,7 @@ function plainDetail(job: JobDetail): unknown {
   };
 }
 
-/** What `JSON.stringify` makes a snapshot of. */
+/** A snapshot in a form for `JSON.stringify`. */
 export function plainSnapshot(given: Snapshot): Readonly<Record<string, unknown>> {
   return {
     version: SNAPSHOT_VERSION,
@@ -82,7 +82,7 @@ export function snapshotToJson(given: Snapshot): string {
   return JSON.stringify(plainSnapshot(given));
 }
 
-/** The snapshot of parsed JSON, or why it is none. */
+/** The snapshot from parsed JSON, or why it is not one. */
 export function checkedSnapshot(value: unknown): Result<Snapshot> {
   const version = check(versioned, value, 'the snapshot');
   if (!version.ok) return version;
@@ -91,7 +91,7 @@ export function checkedSnapshot(value: unknown): Result<Snapshot> {
   return check(snapshot, value, 'the snapshot');
 }
 
-/** The same of text. */
+/** The snapshot from JSON text, or why it is not one. */
 export function snapshotFromJson(json: string): Result<Snapshot> {
   const value = checkJson(anything, json, 'the snapshot');
   return value.ok ? checkedSnapshot(value.value) : value;

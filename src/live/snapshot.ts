@@ -5,8 +5,8 @@ import type { ListedJob } from '../gridengine/qstat/job-list';
 import type { HostView } from './cluster-view';
 
 /**
- * What qmaster said, at one time for each of its commands; all users of a site or of a user's session share one. Times
- * in ms since the epoch.
+ * qmaster's answers, each command's from one time; all users of a site, or one user's commands on a host, share one
+ * snapshot. Times in ms since the epoch.
  */
 export interface Snapshot {
   readonly cluster: string;
@@ -15,17 +15,17 @@ export interface Snapshot {
   readonly dialect: Dialect;
   /** `qhost -F -q -j`. */
   readonly hosts: Answer<readonly QhostHost[]>;
-  /** `qstat -u '*' -s rs -r -ext -urg`: the jobs that run, suspended ones among them. */
+  /** `qstat -u '*' -s rs -r -ext -urg`: running jobs, including suspended ones. */
   readonly running: Answer<readonly ListedJob[]>;
-  /** `qstat -j` of those. */
+  /** `qstat -j` for the running jobs. */
   readonly details: Answer<readonly JobDetail[]>;
   /** `qstat -u '*' -s p -r -ext -urg`; null: nobody has asked for it. */
   readonly pending: Answer<readonly ListedJob[]> | null;
-  /** Jobs are left out that this reader may not see: what hosts come to with those. Left out: all jobs are there. */
+  /** The hosts' sums over all jobs, if some that the reader may not see are left out; absent: all jobs are there. */
   readonly hostTotals?: readonly HostTotals[];
 }
 
-/** What of a host is added up from all of its jobs. */
+/** The figures of a host that are sums over all its jobs. */
 export type HostTotals = Pick<HostView, 'name' | (typeof HOST_SUMS)[number]>;
 
 export const HOST_SUMS = [
@@ -38,12 +38,12 @@ export const HOST_SUMS = [
   'strandedSlots',
 ] as const satisfies readonly (keyof HostView)[];
 
-/** The last good answer, and what came of the last try. */
+/** The last good answer, and the result of the last try. */
 export interface Answer<T> {
-  /** When the command that gave `value` was started; null: there has been none yet, `value` is empty. */
+  /** When the command that gave `value` was started; null: there is no answer yet, and `value` is empty. */
   readonly at: number | null;
   readonly value: T;
-  /** Why the last try failed, in one line with cause and fix; null: it did not. */
+  /** Why the last try failed, in one line with cause and fix; null: it succeeded. */
   readonly problem: string | null;
   readonly triedAt: number | null;
 }

@@ -3,7 +3,7 @@ import { wholeAnswer, type AnswerLimits } from '../base/whole-answer';
 
 interface SocketGetOptions extends AnswerLimits {
   readonly signal?: AbortSignal | undefined;
-  /** Keeps connections for the next question; none: each has its own. */
+  /** Keeps connections open for the next request; left out: each request has its own. */
   readonly agent?: Agent;
 }
 

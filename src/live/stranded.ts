@@ -1,6 +1,6 @@
 import type { QueueView } from './cluster-view';
 
-/** What is left of a host that nobody can use. */
+/** Free memory and slots of a host that no job can use. */
 export interface Stranded {
   readonly memory: number;
   readonly slots: number;
@@ -8,16 +8,16 @@ export interface Stranded {
 
 interface HostRoom {
   readonly up: boolean;
-  /** Memory that can be requested still; null: its complex is no consumable there. */
+  /** Memory that can still be requested; null: its complex is no consumable there. */
   readonly free: number | null;
   readonly freeSlots: number;
-  /** Bytes that a further slot is likely to ask for (`usualRequest`); null: unknown. */
+  /** Bytes that a further slot is likely to request (`usualRequest`); null: unknown. */
   readonly usual: number | null;
 }
 
 /**
- * Memory is stranded where no slot is left to ask for it; slots are where memory is left for fewer of them, each with the
- * usual request. What a host that is down has is not stranded, it is gone.
+ * Memory is stranded if no slot is left to request it; slots are stranded if the free memory does not suffice for all
+ * of them, each with the usual request. Nothing on a host that is down counts as stranded.
  */
 export function stranded({ up, free, freeSlots, usual }: HostRoom): Stranded {
   if (!up || free === null) return { memory: 0, slots: 0 };
@@ -26,7 +26,7 @@ export function stranded({ up, free, freeSlots, usual }: HostRoom): Stranded {
   return { memory: 0, slots: Math.max(0, freeSlots - fit) };
 }
 
-/** Slots that a job could get now: of queues that are neither disabled, suspended, in alarm nor in error. */
+/** Slots that a job could get now: those of queues that are not disabled, suspended, in alarm or in error. */
 export function freeSlotsOf(queues: readonly (QueueView & { readonly reserved: number | null })[]): number {
   return queues
     .filter(({ state }) => state === '')
@@ -42,8 +42,8 @@ export interface SlotRequest {
 }
 
 /**
- * What a slot asks for: the median over all slots of the cluster, granted and waited for, defaults of the complex among
- * them. One host's own jobs would mislead: a single large one there says nothing about the next.
+ * The usual request of a slot: the median over all slots of the cluster's running and waiting jobs, including defaults
+ * of the complex; null: unknown. A single host's jobs would mislead, as one large job says nothing about the next.
  */
 export function usualRequest(requests: readonly SlotRequest[]): number | null {
   const sorted = requests.filter(({ bytes, slots }) => bytes > 0 && slots > 0).sort((a, b) => a.bytes - b.bytes);

@@ -8,36 +8,36 @@ interface Point {
   readonly bytes: number;
 }
 
-/** A line by Theil and Sen: the median of the slopes of all pairs of points; a few outliers do not move it. */
+/** A Theil-Sen line: its slope is the median over all pairs of points, which a few outliers do not change. */
 interface Line {
-  /** Bytes per ms, and the quartiles of the pairs' slopes. */
+  /** Bytes per ms; `lower`, `upper`: quartiles of the pairs' slopes. */
   readonly slope: number;
   readonly lower: number;
   readonly upper: number;
-  /** Bytes at the last point, by the line; and how far points lie below and above it. */
+  /** The line's value at the last point, in bytes, and how far points lie below and above the line at most. */
   readonly level: number;
   readonly below: number;
   readonly above: number;
-  /** Pairs that rise less pairs that fall, of all pairs (Kendall's tau): 1 is steady growth. */
+  /** Rising pairs minus falling pairs, over all pairs (Kendall's tau); 1: steady growth. */
   readonly rising: number;
 }
 
 const FEWEST_POINTS = 5;
 const WINDOW_POINTS = 10;
-/** Records keep 120 steps; the bound keeps hostile ones cheap. */
+/** Records keep 120 steps; the bound limits the cost of hostile records. */
 const MOST_POINTS = 240;
-/** Below this share of rising pairs it is a movement up and down. */
+/** If `rising` is below this, memory moves up and down. */
 const RISING = 0.5;
-/** The second half of the window has to grow at this share of the whole window's rate, else it has levelled off. */
+/** The window's second half must grow at least at this share of the whole window's rate, else it has levelled off. */
 const GOES_ON = 1 / 3;
-/** Growth in the window that is less than this share of the level is the noise of caches and allocators. */
+/** Growth in the window below this share of the level is noise of caches and allocators. */
 const LEAST_GROWTH = 0.001;
-/** A job that reaches its limit later is not at risk, and far dates don't fit into calendars. */
+/** A job that reaches its limit later than this is not at risk, and very distant dates can't be represented. */
 const FARTHEST_MS = 10 * 365 * DAY_MS;
 
 /**
- * Where a job's memory is going, by its last third of steps (10 at least). null: it does not grow, moves up and down, has
- * levelled off, has been as high before, or there is too little to say. `limitBytes` null: no limit. `seenAt`: when the
+ * The trend of a job's memory, by the last third of its steps (at least 10). null: it does not grow, moves up and down,
+ * has levelled off, was as high before, or there is too little data. `limitBytes` null: no limit. `seenAt`: when the
  * last step was seen, for a series that came with a heartbeat.
  */
 export function trendOf(
@@ -71,7 +71,7 @@ export function trendOf(
   };
 }
 
-/** A step holds the largest sum seen in it: of a job that grows that is the one at its end, or so far. */
+/** The points of a series. A step holds its largest sum, which a growing job reaches at the step's end, or just now. */
 function pointsOf(series: MemorySeries, seenAt: number): readonly Point[] {
   const start = Date.parse(series.start);
   const stepMs = series.step_seconds * 1000;
@@ -110,7 +110,7 @@ function lineThrough(points: readonly Point[]): Line | null {
   };
 }
 
-/** An alarm must seldom be wrong: all of these have to hold. */
+/** Whether the job grows; strict, because an alarm must seldom be wrong: all conditions must hold. */
 function grows(line: Line, recent: readonly Point[], before: readonly Point[]): boolean {
   const first = recent[0];
   const last = recent.at(-1);
@@ -131,7 +131,7 @@ function timeOf(from: number, nowMs: number, missing: number, slope: number): nu
   return at - nowMs <= FARTHEST_MS ? at : null;
 }
 
-/** A guess beyond a few times the span that it was made from is a guess. */
+/** The confidence of a trend; it falls if the limit is many times the observed span ahead. */
 function confidenceOf(line: Line, recent: readonly Point[], limitAt: number | null): Trend['confidence'] {
   const spread = (line.upper - line.lower) / line.slope;
   const last = recent.at(-1)?.at ?? 0;
@@ -141,7 +141,7 @@ function confidenceOf(line: Line, recent: readonly Point[], limitAt: number | nu
   return spread <= 0.25 && ahead <= 4 ? 'high' : 'medium';
 }
 
-/** Of sorted values, between the two that are nearest. */
+/** A quantile of sorted values, interpolated between the two nearest. */
 function quantile(sorted: readonly number[], share: number): number {
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? 0;

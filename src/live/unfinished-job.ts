@@ -8,7 +8,7 @@ import type { JobDetails } from './job-details';
 import type { Snapshot } from './snapshot';
 import { viewCluster, type ViewOptions } from './view';
 
-/** Tasks of a job that wait in the same state; of a job that is no array `tasks` is null. */
+/** Waiting tasks of a job in the same state; `tasks` null: not an array job. */
 interface WaitingTasks {
   readonly tasks: string | null;
   /** Grid Engine's state letters. */
@@ -17,7 +17,7 @@ interface WaitingTasks {
 
 interface Predecessor {
   readonly job: number;
-  /** `unlisted`: it has ended meanwhile; `unknown`: it has, or the reader may not see it. */
+  /** `unlisted`: it has ended meanwhile; `unknown`: it has ended, or the reader may not see it. */
   readonly state: 'running' | 'waiting' | 'unlisted' | 'unknown';
 }
 
@@ -28,7 +28,7 @@ export interface JobOrTask {
   readonly task: number | null;
 }
 
-/** A job, or a task of one, that Grid Engine lists as it has not ended. Times in ms since the epoch, memory in bytes. */
+/** A job or array task that Grid Engine lists, so has not ended. Times in ms since the epoch, memory in bytes. */
 export interface UnfinishedJob extends JobOrTask {
   readonly cluster: string;
   readonly name: string;
@@ -41,25 +41,25 @@ export interface UnfinishedJob extends JobOrTask {
   readonly running: readonly JobView[];
   readonly waiting: readonly WaitingTasks[];
   /**
-   * Its place among the jobs that can start, in the order in which Grid Engine tries them; null: it is not among them, or
-   * the reader may not see all of them.
+   * Its place among the jobs that can start, in the order in which Grid Engine tries them; null: it is not among them,
+   * or the reader may not see all of these jobs.
    */
   readonly position: { readonly place: number; readonly of: number } | null;
   readonly holds: readonly Hold[];
   readonly predecessors: readonly Predecessor[];
   readonly notBefore: number | null;
-  /** Why starts of it failed, as Grid Engine says it. */
+  /** Grid Engine's messages on why its starts failed. */
   readonly errors: readonly string[];
-  /** The scheduler's reasons, as they are. */
+  /** The scheduler's reasons, unchanged. */
   readonly reasons: readonly string[];
   readonly submitCommand: string | null;
-  /** The complex of memory that jobs take from hosts. */
+  /** The memory complex that jobs take from hosts. */
   readonly complex: string;
-  /** Hosts where it is a consumable: all that they have of it, and what is free now. */
+  /** Hosts where that complex is a consumable, with their capacity and what is free now. */
   readonly hosts: readonly Pick<HostView, 'name' | 'capacity' | 'free'>[];
-  /** The most that any host has of it in all; null: not known, as of one that takes jobs. */
+  /** The host with the largest capacity; null: not known, as some host that takes jobs does not show its capacity. */
   readonly largest: LargestHost | null;
-  /** Why Grid Engine's details on it are missing; null: they are not. */
+  /** Why Grid Engine's details about the job are missing; null: they are there. */
   readonly problem: string | null;
 }
 
@@ -68,7 +68,7 @@ interface LargestHost {
   readonly capacity: number;
 }
 
-/** What was asked for beside the lists of jobs. */
+/** What was asked for in addition to the lists of jobs. */
 interface AskedDetails {
   readonly details: JobDetails;
   readonly holds: readonly Hold[];
@@ -76,13 +76,13 @@ interface AskedDetails {
 
 const HELD_OR_FAILED = /[hEd]/;
 
-/** Whether Grid Engine could start what is in this state. */
+/** Whether Grid Engine could start a job in this state. */
 export const canStart = (state: string): boolean => !HELD_OR_FAILED.test(state);
 
 const rowsOf = (rows: readonly ListedJob[] | undefined, { job, task }: JobOrTask): readonly ListedJob[] =>
   rows?.filter((row) => row.job === job && (task === null || hasTask(row.tasks ?? '', task))) ?? [];
 
-/** The rows of a job in the lists of jobs that run and that wait; none: it has ended, or was never submitted. */
+/** A job's rows in the lists of running and waiting jobs; empty: it has ended, or was never submitted. */
 export function listedRows({ running, pending }: Snapshot, asked: JobOrTask): readonly ListedJob[] {
   return [...rowsOf(running.value, asked), ...rowsOf(pending?.value, asked)];
 }
@@ -106,7 +106,7 @@ function predecessorsOf(snapshot: Snapshot, detail: JobDetail | undefined): read
   }));
 }
 
-/** A host that says nothing of this complex sets no bound, and where a job's request is not known yet, a sum would be too small. */
+/** null: a host without the complex sets no bound, or a job's unknown request would make a capacity too small. */
 function largestHost(hosts: readonly HostView[]): LargestHost | null {
   let largest: LargestHost | null = null;
   for (const { name, capacity, queues, parts } of hosts) {
@@ -117,7 +117,7 @@ function largestHost(hosts: readonly HostView[]): LargestHost | null {
   return largest;
 }
 
-/** What Grid Engine says of a job, or task, that it lists; null: it does not. */
+/** What Grid Engine says about a listed job or task; null: it is not listed. */
 export function unfinishedJob(
   asked: JobOrTask,
   snapshot: Snapshot,
@@ -158,7 +158,7 @@ export function unfinishedJob(
     hosts: view.hosts
       .filter(({ capacity }) => capacity !== null)
       .map(({ name, capacity, free }) => ({ name, capacity, free })),
-    // Of jobs that the reader may not see nobody says here whether their requests are known.
+    // If the reader may not see all jobs, it is not known here whether all requests are known.
     largest: snapshot.hostTotals === undefined ? largestHost(view.hosts) : null,
     problem: details.problem,
   };

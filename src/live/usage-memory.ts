@@ -1,20 +1,20 @@
 import { memoryMeaning, type Dialect, type MemoryMeasure } from '../gridengine/dialect';
 import type { Usage } from '../gridengine/qstat/job-detail';
 
-/** Grid Engine's own figures of a task, in bytes; null: not reported (yet). */
+/** Grid Engine's own figures for a task, in bytes; null: not reported (yet). */
 export interface UsageMemory {
   readonly vmem: number | null;
   readonly maxvmem: number | null;
-  /** What they add up. */
+  /** What the figures measure. */
   readonly measure: MemoryMeasure | null;
 }
 
-/** The dialects that `qstat -xml` does not tell apart. */
+/** Dialects that can't be told apart by `qstat -xml`. */
 const SON_OF_GRID_ENGINE: ReadonlySet<Dialect> = new Set(['sge8.1.9', 'daimh']);
 
 /**
- * Memory of one task as Grid Engine reports it. Open Cluster Scheduler reports no vmem where systemd counts for it: its
- * rss and maxrss, memory of the unit, stand in.
+ * The memory of one task as Grid Engine reports it. Where systemd counts memory for Open Cluster Scheduler, it reports
+ * no vmem; its rss and maxrss, the memory of the systemd unit, stand in.
  */
 export function usageMemory(usage: Usage, dialect: Dialect): UsageMemory {
   const vmem = amountOf(usage, 'vmem');
@@ -31,20 +31,20 @@ export function usageMemory(usage: Usage, dialect: Dialect): UsageMemory {
 }
 
 /**
- * With USE_CGROUPS=systemd the fork of daimh asks systemd for memory and CPU time, in whole seconds, and leaves `mem`
- * at 0 (daemons/execd/ptf.c), which otherwise grows with each second of CPU time.
+ * Whether the figures are of a systemd unit. With USE_CGROUPS=systemd the fork of daimh asks systemd for memory and for
+ * CPU time, in whole seconds, and leaves `mem` at 0 (daemons/execd/ptf.c); otherwise `mem` grows with CPU time.
  */
 function isOfUnit(usage: Usage): boolean {
   return usage.get('mem') === 0 && (usage.get('cpu') ?? 0) >= 1 && (usage.get('vmem') ?? 0) > 0;
 }
 
-/** What the figures of several tasks add up: one that is known to be of a unit decides, for it shows late. */
+/** What the figures of several tasks measure: one known systemd unit decides, as that shows only after a while. */
 export function measureOf(tasks: readonly UsageMemory[]): MemoryMeasure | null {
   const known = tasks.flatMap(({ measure }) => measure ?? []);
   return known.find((measure) => measure === 'cgroup') ?? known[0] ?? null;
 }
 
-/** A figure of a usage list; null where it is missing or no amount. */
+/** A figure from a usage list; null: missing, or not a valid amount. */
 export function amountOf(usage: Usage, name: string): number | null {
   const value = usage.get(name);
   return value !== undefined && Number.isFinite(value) && value >= 0 ? value : null;

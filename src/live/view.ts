@@ -13,19 +13,19 @@ import type { Answer, Snapshot } from './snapshot';
 import { usualRequest, type SlotRequest } from './stranded';
 
 export interface ViewOptions {
-  /** How the site requests memory. */
+  /** The site's rules on memory requests. */
   readonly rules: RequestRules;
   readonly nowMs: number;
 }
 
 /**
- * Joins what qmaster said at its several times, and what our own samplers say of the jobs that run (`ours`), into one
- * picture. Every job of qstat's or qhost's answer is in it, on some host wherever one is named. Pure.
+ * Joins qmaster's answers, which are from different times, and our samplers' records of running jobs (`ours`) into one
+ * view. It has every job of qstat's or qhost's answer, on a host if any answer names one. Pure.
  */
 export function viewCluster(snapshot: Snapshot, ours: readonly JobRecord[], options: ViewOptions): ClusterView {
   const hosts = snapshot.hosts.value.filter(({ name }) => name !== 'global');
   const nameOf = hostNames(hosts.map(({ name }) => name));
-  // Cells that share hosts and an accounting DB have jobs of the same numbers.
+  // Cells that share hosts and an accounting DB may have jobs with the same numbers.
   const own = ours.filter(({ cluster }) => cluster === snapshot.cluster);
   const { rules } = options;
   const order = rules.order(null);
@@ -102,7 +102,7 @@ function timesOf({ hosts, running, details, pending }: Snapshot, jobs: readonly 
   };
 }
 
-/** Commands that fail alike are one problem. */
+/** The answers' problems; equal ones count once. */
 function problemsOf({ hosts, running, details, pending }: Snapshot): readonly string[] {
   const problems = [hosts, running, details, pending].flatMap((answer) => answer?.problem ?? []);
   return [...new Set(problems)];

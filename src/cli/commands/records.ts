@@ -240,7 +240,7 @@ async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Pr
   return lines.length;
 }
 
-/** Shows the records of a subject; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+/** Shows a subject's records; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
 export async function showRecords(
   subject: RecordSubject,
   options: RecordListOptions,

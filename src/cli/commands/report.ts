@@ -117,8 +117,8 @@ function writeOutput(path: string, text: string): void {
 }
 
 /**
- * Makes a report and shows, writes or sends it; resolves to the exit status. Rejects with CommandError, SettingsError or
- * StoreError.
+ * Makes a report and shows, writes or sends it; resolves to the exit status. Rejects with CommandError, SettingsError
+ * or StoreError.
  */
 export async function showReport(
   options: ReportOptions,

@@ -28,7 +28,7 @@ function tunnel(url: string): readonly string[] {
   return [`It works on this host only; from another: ssh -L ${port}:${host} HOST, with this host's name`];
 }
 
-/** Prints a link that opens the server's pages as the caller, once; resolves to the exit status. Rejects with CommandError. */
+/** `web`: prints a one-time link to the server's pages; resolves to the exit status. Rejects with CommandError. */
 export async function printLink(options: WebOptions, terminal: Terminal): Promise<number> {
   const format = textOrJson(options, 'web');
   const socket = options.socket ?? loadSettings(options.config).serve_socket;

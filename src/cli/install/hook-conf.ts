@@ -31,7 +31,8 @@ const NAMES: readonly (readonly [keyof HookConf, string])[] = [
 
 /**
  * Address space, in MiB, from which the sampler starts in its small and in its full mode, by Node's major version
- * (measured: 20 needs 110 and 625, 22 needs 133 and 644; 24 and 26 reserve 384 more at start: 518 and 1032, 536 and 1048).
+ * (measured: 20 needs 110 and 625, 22 needs 133 and 644; 24 and 26 reserve 384 more at start: 518 and 1032, 536 and
+ * 1048).
  */
 export function addressSpaceNeeded(major = NODE_MAJOR): { readonly small: number; readonly full: number } {
   if (major >= 24) return { small: 560, full: 1152 };

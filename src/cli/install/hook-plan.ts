@@ -210,7 +210,7 @@ function resolveHosts(site: Site, names: readonly string[]): { hosts: readonly s
   return { hosts: [...new Set(execHosts)], problems };
 }
 
-/** The changes that set our hooks in the scope, the present ones chained behind. Pure: `site` has what qconf printed. */
+/** The changes that set our hooks in the scope, the present ones chained behind. Pure: `site` is qconf's output. */
 export function planHooks(site: Site, scope: HookScope, ours: OurHooks): HookPlan {
   const planner = new Planner(site, ours);
   const chosen = scope.hosts === null ? null : resolveHosts(site, scope.hosts);

@@ -153,8 +153,8 @@ function jobsOf(text: string): readonly (JobArgument | NewestJob)[] {
 }
 
 /**
- * Parses the words of `qmemacct job`: job numbers, lists and ranges of them, job names, output files, "last" (meant also
- * by no word at all). Throws a usage error for anything else.
+ * Parses the words of `qmemacct job`: job numbers, lists and ranges of them, job names, output files, "last" (meant
+ * also by no word at all). Throws a usage error for anything else.
  */
 export function parseJobArguments(words: readonly string[]): readonly (JobArgument | NewestJob)[] {
   if (words.length === 0) return [{ name: null }];

@@ -273,7 +273,7 @@ export interface Sources {
 export const realSources: Sources = {
   open: async (path) => {
     const { openReader } = await import('../../accounting/open-store.js');
-    // Readable or not was checked before: a caller who may not read the DB asks the site's server.
+    // Rejects at once if the caller may not read it, so that the site's server is asked instead.
     return openReader(path, { tried: true });
   },
   askServer: async (socket) => {

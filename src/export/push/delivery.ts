@@ -25,7 +25,7 @@ export class Delivery<Item> {
     return monotonicMs() >= this.#notBefore;
   }
 
-  /** Resolves to null if the sink has the items, else to why not. Items refused for good are counted and not retried. */
+  /** Resolves to null if the sink has the items, else to why not. Items refused for good are counted, not retried. */
   async send(items: readonly Item[]): Promise<string | null> {
     const outcome = await sendAll(this.sink, items);
     if (outcome.kind !== 'sent') {

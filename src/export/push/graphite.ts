@@ -19,7 +19,7 @@ interface GraphiteValue {
   readonly at: number;
 }
 
-/** A text as one part of a path: valid as a file name of Whisper, without characters that a query takes for a pattern. */
+/** A text as one part of a path: valid as a file name for Whisper, and without the special characters of queries. */
 export function graphitePart(text: string): string {
   if (text === '') return '-';
   if (text === '-') return '%2D';

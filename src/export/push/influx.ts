@@ -12,7 +12,7 @@ const MOST = 5000;
 const harmless = (text: string): string => text.replaceAll('\\', '/').replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '_');
 const escapeKey = (text: string): string => harmless(text).replaceAll(/[,= ]/g, '\\$&');
 
-/** A point in InfluxDB's line protocol, its time in ms. Tags with an empty value, which it does not allow, are left out. */
+/** A point in InfluxDB's line protocol, its time in ms. Tags without a value, which it forbids, are left out. */
 export function influxLine({ metric, labels, value, at }: Point): string {
   const tags = Object.entries(labels)
     .filter(([, text]) => text !== '')
@@ -28,7 +28,7 @@ function judge(answer: Answer, count: number): Outcome {
   return { ...outcome, refused: Math.min(count, Number(dropped)) };
 }
 
-/** InfluxDB, VictoriaMetrics ...: `/write?db=...` (v1) and `/api/v2/write?org=...&bucket=...` (v2) take the same lines. */
+/** InfluxDB, VictoriaMetrics ...: `/write?db=...` (v1) and `/api/v2/write?org=...&bucket=...` (v2) take equal lines. */
 export function influxSink(settings: SinkSettings, patienceMs: number): Sink<Point> {
   const url = new URL(settings.address);
   url.searchParams.set('precision', 'ms');

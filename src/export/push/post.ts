@@ -10,7 +10,7 @@ import { wholeAnswer } from '../../base/whole-answer';
 import type { SinkSettings } from '../../record/export-sinks';
 import { later, SENT, type Outcome } from './sink';
 
-/** What a server said. */
+/** A server's answer. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
@@ -20,7 +20,7 @@ export interface Answer {
 interface Posted {
   readonly url: URL;
   readonly type: string;
-  /** Of a token in the header Authorization. */
+  /** The scheme for a token in the header Authorization. */
   readonly scheme: 'Token' | 'Bearer' | 'ApiKey';
   readonly body: string;
   readonly patienceMs: number;
@@ -28,12 +28,12 @@ interface Posted {
 
 const MOST_BYTES = 16 * MIB;
 
-/** Certificates to trust. Throws where the file can't be read. */
+/** Certificates to trust; undefined: only Node's own. Throws if the file can't be read. */
 export function trusted({ ca }: Pick<SinkSettings, 'ca'>): string[] | undefined {
   return ca === '' ? undefined : [...rootCertificates, readFileSync(ca, 'utf8')];
 }
 
-/** One line of what went wrong with a connection. */
+/** What went wrong with a connection, in one line. */
 export function connectionProblem(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
   const reason = reasonOf(error) || code || message;
@@ -53,7 +53,7 @@ function authorization(
   return { authorization: value };
 }
 
-/** Posts to a server, on a connection of its own; certificates are always checked. Rejects where there is no whole answer. */
+/** Posts to a server on a new connection; certificates are always checked. Rejects if there is no complete answer. */
 export async function post(settings: SinkSettings, { url, type, scheme, body, patienceMs }: Posted): Promise<Answer> {
   const headers = {
     ...authorization(settings, scheme),
@@ -70,12 +70,12 @@ export async function post(settings: SinkSettings, { url, type, scheme, body, pa
   return { status: answer.status, text: answer.text, retryAfter: answer.headers['retry-after'] ?? '' };
 }
 
-/** What a server said, short and harmless. */
+/** A server's text, shortened, without control characters. */
 export const said = (text: string): string => printable(text.trim().slice(0, 200));
 
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** Of Retry-After: seconds, or a date. */
+/** The wait that the header Retry-After (seconds, or a date) asks for, in ms. */
 function waitMs(retryAfter: string): number {
   const wait = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
   return Number.isFinite(wait) ? Math.min(LONGEST_WAIT_MS, Math.max(0, wait)) : 0;
@@ -87,7 +87,7 @@ const WHY: Readonly<Record<number, string>> = {
   404: 'it has nothing at this address: check "address"',
   429: 'it is overloaded',
 };
-/** Data that is wrong once is wrong for ever; what else a server refuses may be put right. */
+/** Statuses for bad data, which will never be accepted; the causes of other refusals may be put right. */
 const REFUSES_DATA = [400, 422];
 
 /** What an answer with this status means for `count` items. */
@@ -99,7 +99,7 @@ export function outcomeOf({ status, text, retryAfter }: Answer, count: number): 
   return later(`status ${status}: ${WHY[status] ?? words}`, waitMs(retryAfter));
 }
 
-/** What came of a post: `judge` looks at the answer. Never rejects. */
+/** Posts, and resolves to the outcome, which `judge` reads from the answer. Never rejects. */
 export async function tryPost(
   settings: SinkSettings,
   posted: Posted,

@@ -8,12 +8,12 @@ import type { Spool } from './spool';
 
 const PAGE = 500;
 /**
- * So long after its end a record is sent as it is: a node may be away, Grid Engine's accounting may not be imported. Of a
- * lost job the end may not be known before that is.
+ * This long after its end a record is sent as it is: a node may be down, or Grid Engine's accounting not imported. The
+ * end of a lost job may be unknown until the accounting is imported.
  */
 const WHOLE_WITHIN_MS = 3_600_000;
 
-/** Whether the job has ended, and both accounts of it have come or have had their time. */
+/** Whether the job has ended, and both accounts of it (sampler's, Grid Engine's) have come or are overdue. */
 function isReady(record: JobRecord, now: number): boolean {
   if (record.status === 'running') return false;
   if (!isLineOnly(record) && record.grid_engine !== null) return true;
@@ -21,8 +21,8 @@ function isReady(record: JobRecord, now: number): boolean {
 }
 
 /**
- * Sends every record of an accounting DB once its job has ended. How far it is is written down after a page has been
- * taken: what was sent and not written down is sent again, under the same ids.
+ * Sends every record of an accounting DB once its job has ended. The position is stored after the sink has accepted a
+ * page; records sent after the stored position are sent again, under the same ids.
  */
 export class RecordPush implements Push {
   readonly #delivery: Delivery<JobRecord>;
@@ -37,12 +37,12 @@ export class RecordPush implements Push {
     this.#delivery = new Delivery(sink, spool, log);
   }
 
-  /** The accounting DB keeps them. */
+  /** Nothing to do: the accounting DB keeps the records. */
   take(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** Rejects with StoreError where the accounting DB can't be read. */
+  /** Rejects with StoreError if the accounting DB can't be read. */
   async send(signal: AbortSignal): Promise<string | null> {
     if (!this.#delivery.isDue) return 'the next try is not due';
     const feed = await this.openFeed();
@@ -54,7 +54,7 @@ export class RecordPush implements Push {
     }
   }
 
-  /** Begins anew where what is written down is of another store, or of numbers that this one, restored, has not given yet. */
+  /** Starts over if the stored position is of another store, or beyond the newest record of a restored one. */
   private async compareStores(feed: RecordFeed): Promise<void> {
     const { store: known, position } = this.spool.state;
     const store = await feed.identity();
@@ -64,7 +64,7 @@ export class RecordPush implements Push {
     this.spool.update({ store, position: 0, open: [] });
   }
 
-  /** Those that had not ended, or were not whole, when they were looked at. */
+  /** Sends records that had not ended, or were not complete, when they were read before. */
   private async sendOpen(feed: RecordFeed, signal: AbortSignal): Promise<string | null> {
     const all = this.spool.state.open;
     for (let at = 0; at < all.length && !signal.aborted; at += PAGE) {

@@ -4,20 +4,20 @@ import type { Point } from './point';
 
 /** What became of a batch. */
 export type Outcome =
-  /** The server has it; `refused`: so many of its items it will never take, `reason`: why, of one of them. */
+  /** The server has the batch; `refused`: how many items it refused for good, `reason`: why, for one of them. */
   | { readonly kind: 'sent'; readonly refused: number; readonly reason: string }
-  /** Nothing is known to be there: the same batch again, after `waitMs` or later. */
+  /** The server may have nothing of it: send the same batch again, after `waitMs` or later. */
   | { readonly kind: 'later'; readonly reason: string; readonly waitMs: number }
-  /** Fewer items at once. */
+  /** The batch is too large: send fewer items at once. */
   | { readonly kind: 'too-large' };
 
-/** A place that items are pushed to. Sending an item twice does no harm: it has its own id, or its own time. */
+/** A server that items are pushed to. Sending an item twice does no harm: each has its own id, or its own time. */
 export interface Sink<Item> {
-  /** Items in one batch. */
+  /** The most items in one batch. */
   readonly most: number;
   /** Never rejects. */
   readonly send: (items: readonly Item[]) => Promise<Outcome>;
-  /** Sends nothing, to see whether the server answers and lets us in. */
+  /** Checks, without sending items, whether the server answers and accepts our login. */
   readonly test: () => Promise<Outcome>;
 }
 
@@ -30,7 +30,7 @@ export function later(reason: string, waitMs = 0): Outcome {
 /** How long a server may take for one batch. */
 export const PATIENCE_MS = 30_000;
 
-/** A sink of metrics; what its kind needs alone is loaded. */
+/** Opens a sink of metrics; loads only the code of its kind. */
 export async function openMetricSink(settings: SinkSettings, patienceMs = PATIENCE_MS): Promise<Sink<Point>> {
   switch (settings.kind) {
     case 'influx':
@@ -45,14 +45,14 @@ export async function openMetricSink(settings: SinkSettings, patienceMs = PATIEN
   }
 }
 
-/** A sink of the records of ended jobs. */
+/** Opens a sink of the records of ended jobs. */
 export async function openRecordSink(settings: SinkSettings, patienceMs = PATIENCE_MS): Promise<Sink<JobRecord>> {
   return (await import('./elasticsearch.js')).elasticsearchSink(settings, patienceMs);
 }
 
 /**
- * Sends any number of items, as many at once as the sink takes. What is too large alone is refused. Stops with the first
- * that is for later: all of them are to be sent again then.
+ * Sends any number of items, as many at once as the sink takes. A single item that is too large counts as refused.
+ * Stops at the first batch with the outcome `later`: all items are to be sent again then.
  */
 export async function sendAll<Item>(sink: Sink<Item>, items: readonly Item[], most = sink.most): Promise<Outcome> {
   let refused = 0;

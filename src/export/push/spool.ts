@@ -8,25 +8,25 @@ import { UserError, reasonOf } from '../../base/user-error';
 import { pointsShape, type Point } from './point';
 
 const stateShape = object({
-  /** Which accounting DB the next two are of; empty: none yet. */
+  /** The accounting DB that `position` and `open` refer to; empty: none yet. */
   store: string,
-  /** Records with this number there, and those before, have been looked at. */
+  /** Records up to this number have been read. */
   position: integer(0),
-  /** Those of them that were not whole yet, by number. */
+  /** The numbers of records read that were not complete yet. */
   open: list(integer(0), Infinity),
-  /** Since the directory was made: batches that there was no room for, items that the server will never take. */
+  /** Since the directory was made: batches dropped for lack of room, and items that the server refused for good. */
   dropped: integer(0),
   refused: integer(0),
 });
 type PushState = ValueOf<typeof stateShape>;
 
 const NEW: PushState = { store: '', position: 0, open: [], dropped: 0, refused: 0 };
-/** What the smallest file takes. */
+/** Disk space of the smallest file. */
 const BLOCK = 4096;
 
 /**
- * What one sink keeps on disk: a file for each batch that waits, whole or not at all, and `state.json`. Whatever happens to
- * the process, both stay as they were after the last step. Methods throw UserError.
+ * What one sink keeps on disk: a file for each waiting batch, written whole or not at all, and `state.json`. If the
+ * process dies, both remain as they were after the last step. Methods throw UserError.
  */
 export class Spool {
   #state: PushState;
@@ -53,12 +53,12 @@ export class Spool {
     this.#state = state;
   }
 
-  /** Puts a batch behind the others; the oldest go where there is no room. Whether some had to. */
+  /** Appends a batch, and drops the oldest ones if there is no room; returns whether any were dropped. */
   add(points: readonly Point[]): boolean {
     const text = JSON.stringify(points);
     const waiting = batches(this.directory);
     const last = Number(waiting.at(-1)?.name.split('.')[0] ?? 0);
-    // Padded, so that names sort as numbers do.
+    // Padded, so that names sort like numbers.
     const name = `${String(Math.max(Date.now(), last + 1)).padStart(15, '0')}.json`;
     let bytes = waiting.reduce((sum, batch) => sum + batch.bytes, Math.max(BLOCK, Buffer.byteLength(text)));
     const dropped = waiting.filter((batch) => {
@@ -72,7 +72,7 @@ export class Spool {
     return dropped.length > 0;
   }
 
-  /** The batch that waits longest; null: none. One that can't be read is dropped. */
+  /** The batch that has waited longest; null: none. Unreadable batches are dropped. */
   oldest(): { readonly name: string; readonly points: readonly Point[] } | null {
     for (const { name } of batches(this.directory)) {
       const points = checkJson(
@@ -114,7 +114,7 @@ function readState(directory: string): PushState {
     throw error;
   }
   const state = checkJson(stateShape, text, 'state.json');
-  // Sent again, what is there is known by its id.
+  // If damaged, start over: the server recognises records that it has by their ids.
   return state.ok ? state.value : NEW;
 }
 
@@ -136,7 +136,7 @@ interface PushBacklog extends PushState {
   readonly waiting: number;
 }
 
-/** What a sink's directory says, for who only looks; null: nothing has been pushed from here, or it can't be read. */
+/** The state of a sink's directory, without changing it; null: nothing was pushed from here, or it can't be read. */
 export function readBacklog(directory: string): PushBacklog | null {
   try {
     return { ...readState(directory), waiting: batches(directory).length };
