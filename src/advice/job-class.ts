@@ -165,7 +165,7 @@ export class JobClass {
     this.recent[index] = window;
   }
 
-  /** The peak that about this share of the last runs exceeded; the largest where there are few. */
+  /** The peak that about this share of the last runs exceeded; the largest if there are few runs. */
   base(risk: Risk): number {
     const { sorted } = this.recent[RISKS.indexOf(risk)] ?? this.peaks;
     return sorted[Math.min(sorted.length, Math.ceil((sorted.length + 1) * (1 - risk))) - 1] ?? 0;

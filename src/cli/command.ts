@@ -53,7 +53,7 @@ export class CommandError extends UserError {
   }
 }
 
-/** A command line that makes no sense. */
+/** The error for an invalid command line. */
 export function usageError(message: string): CommandError {
   return new CommandError(message, EXIT.usage);
 }

@@ -72,7 +72,7 @@ export class SampleTables {
     ];
   }
 
-  /** Adds the samples of a page; samples of one source, time and instance must be on one page. */
+  /** Adds a page of samples; those of one source, time and instance share a row. */
   add(columns: readonly TableColumn[], rows: number): void {
     for (let row = 0; row < rows; row++) {
       const valueOf = (name: string): TableValue => columns[this.#places.get(name) ?? -1]?.[row] ?? null;

@@ -20,7 +20,7 @@ export interface ClusterView {
 
 /** When each part of a view was asked for; samplers' figures may be newer or older than qmaster's answers. */
 export interface ViewTimes {
-  /** qhost: the hosts, their load and memory. */
+  /** qhost: hosts, their load and memory. */
   readonly hosts: number | null;
   /** qstat: running jobs. */
   readonly list: number | null;

@@ -61,9 +61,8 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
 type Time = number | null | undefined;
 
 /**
- * Times in the list are local: the hour that comes twice when summer time ends is read as the first one, and another
- * answer, in seconds since the epoch, may correct it. Otherwise the list counts: other answers may be about an older
- * run.
+ * Times in the list are local: the hour that comes twice when summer time ends is read as the first one, and an answer
+ * with epoch times may correct it. Otherwise the list counts: other answers may be about an older run.
  */
 function exactly(listed: Time, others: readonly Time[]): number | null {
   const known = others.filter((time) => time != null);

@@ -28,7 +28,7 @@ export function qhostAnswer(snapshot: Snapshot, view: ClusterView, nowMs: number
   const data = view.hosts.map(({ name, parts }): [string, Json] => [
     name,
     fields({
-      // `-`: a host that is down, or does not say.
+      // `-`: the host is down, or does not report it.
       num_proc: texts.get(name)?.processorsText ?? '-',
       mem_total: texts.get(name)?.memoryTotalText ?? '-',
       jobs: new Map([...groupBy(parts, ({ job }) => String(job))].map(([job, ofJob]) => [job, hostJob(ofJob)])),

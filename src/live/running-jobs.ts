@@ -7,7 +7,7 @@ import type { Snapshot } from './snapshot';
 /** All that qmaster's answers say about one running job or array task. */
 export interface RunningJob {
   readonly job: number;
-  /** null: no array job. */
+  /** null: not an array job. */
   readonly task: number | null;
   /** null: only qhost lists the job. */
   readonly listed: ListedJob | null;

@@ -9,7 +9,7 @@ export interface HostSlots {
 }
 
 interface Placement {
-  /** qhost's rows of the job, by host. */
+  /** qhost's rows for the job, by host. */
   readonly rows: ReadonlyMap<string, readonly QhostJob[]>;
   /** Slots by qstat; null: unknown. */
   readonly granted: number | null;

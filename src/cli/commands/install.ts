@@ -104,7 +104,7 @@ function requireRoot(): void {
     );
 }
 
-/** Says whether the first fork of each job will be heard from now on. */
+/** Prints whether the listener runs, so that it will hear the first fork of each job. */
 async function showListener(asking: Parameters<typeof listenerFinding>[1], terminal: Terminal): Promise<void> {
   const answer = await askListener(listenerPaths(asking.settings).socket);
   const { severity, says, fix } = listenerFinding(answer, asking);

@@ -134,7 +134,7 @@ interface Wanted {
   readonly screen: Screen;
 }
 
-/** Throws a usage error on options that make no sense. */
+/** Throws a usage error for invalid or contradictory options. */
 function wantedOf(subject: RecordSubject, options: RecordListOptions, terminal: Terminal, screen: Screen): Wanted {
   const format = outputFormat(options);
   if (options.columns !== undefined && format !== 'text')
@@ -281,7 +281,7 @@ export async function showRecords(
   });
 }
 
-/** Shows whatever the options choose, as `showRecords` does. */
+/** `jobs`: shows the records that the options choose, as `showRecords` does. */
 function showChosen(options: RecordListOptions, terminal: Terminal): Promise<number> {
   const choice = recordChoiceOf({ ...options });
   const subject = filterSubject(choice);

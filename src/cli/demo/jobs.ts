@@ -3,7 +3,7 @@ export interface DemoJob {
   readonly name: string;
   readonly hVmem: string;
   readonly slots: number;
-  /** RLIMIT_AS of the job in KiB, as Grid Engine sets it. */
+  /** The job's RLIMIT_AS in KiB, as Grid Engine would set it. */
   readonly limitKib: number;
   readonly command: string;
 }

@@ -114,7 +114,7 @@ export function listenerFinding(answer: ListenerAnswer, asking: Asking): Finding
   }
 }
 
-/** sun_path of unix(7), less its NUL and one digit that the listener adds to the path; Node cuts off longer paths. */
+/** sun_path of unix(7) less its NUL, less 1 as the listener first opens DIRECTORY/PID; Node cuts off longer paths. */
 const MOST_SOCKET_BYTES = 106;
 
 function socketPath(path: string, settingsPath: string): Finding[] {

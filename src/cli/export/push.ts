@@ -23,7 +23,7 @@ export interface PushOptions extends GlobalOptions {
   readonly once?: boolean;
 }
 
-/** A sink at work. */
+/** A sink that is being pushed to. */
 interface Running {
   readonly push: Push;
   readonly intervalMs: number;

@@ -21,7 +21,7 @@ import { STATIC_ENV_FIX, unsafeEnv } from './static-env';
 
 const MOST_NAMED = 10;
 
-/** The qconf of this machine's cell. Throws CommandError where there is none, UntrustedError (findClient). */
+/** The qconf of this machine's cell. Throws CommandError if there is none, UntrustedError (findClient). */
 export function requireQconf(env: Terminal['env'], settings: QconfSettings): Qconf {
   const qconf = findQconf(env, findCell(env, settings), settings);
   if (qconf === null)

@@ -13,7 +13,7 @@ export interface HookConf {
   readonly cgroup: string;
   /** "job" or "node"; "node": the prolog leaves its job to the service if that runs. */
   readonly scope: string;
-  /** Goes by that where the configuration can't be read. */
+  /** The cluster's name, for a sampler that can't read the configuration; '': not set. */
   readonly cluster: string;
 }
 
@@ -44,7 +44,7 @@ export function shellQuoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** The file's text, for the Node that runs this (the same that the hooks get). */
+/** The file's text, for the major version of the running Node, which is also the hooks' Node. */
 export function hookConfText(conf: HookConf, major = NODE_MAJOR): string {
   const { small, full } = addressSpaceNeeded(major);
   return [

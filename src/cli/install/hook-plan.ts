@@ -44,7 +44,7 @@ export interface HookPlan {
 }
 
 export interface HookScope {
-  /** null: all. */
+  /** null: all hosts. */
   readonly hosts: readonly string[] | null;
   /** null: no choice of queues; the values in the global or host-local configuration are set. */
   readonly queues: readonly string[] | null;

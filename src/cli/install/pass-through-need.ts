@@ -26,7 +26,7 @@ function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: st
 }
 
 /**
- * Whether hooks must stay at their path on this host. "named": something names them; "unnamed": nothing does, but an
+ * Whether hooks must stay at their path on this host. "named": something does, or may; "unnamed": nothing does, but an
  * execd may not know that yet; "alone": there is no Grid Engine that could name them.
  */
 export type PassThroughNeed =

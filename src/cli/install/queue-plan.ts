@@ -11,7 +11,7 @@ import { failure, type Result } from '../../base/result';
 export type NewValue = (host: string | null, value: string) => string;
 
 interface Part {
-  /** null: the default. */
+  /** A host or host group; null: the queue's default value. */
   readonly place: string | null;
   readonly value: string;
   /** The queue's hosts that get their value from this part. */
@@ -79,7 +79,7 @@ export function changeQueueValue(
   return formatQueueValue({ value: kept.find(({ place }) => place === null)?.value ?? null, overrides });
 }
 
-/** Whether two texts mean the same: qmaster keeps the overrides in an order of its own. */
+/** Whether two texts mean the same, as qmaster keeps the overrides in an order of its own. */
 export function sameQueueValue(a: string, b: string): boolean {
   const [one, other] = [parseQueueValue(a), parseQueueValue(b)];
   if (!one.ok || !other.ok) return a === b;

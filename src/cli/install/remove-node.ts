@@ -69,7 +69,7 @@ function systemSteps(options: RemovalOptions): Step[] {
     ...removeSystemFiles(places, prefix),
   ];
   if (places.units === null || steps.length === 0) return steps;
-  // systemd keeps units whose files have gone until daemon-reload.
+  // Until daemon-reload, systemd keeps units whose files have been removed.
   return [...steps, { says: 'systemctl daemon-reload', apply: () => systemctl(['daemon-reload'], 'run it by hand') }];
 }
 

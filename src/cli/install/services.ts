@@ -82,7 +82,7 @@ export interface Host {
   readonly prefix: string;
   readonly settings: Settings;
   readonly settingsPath: string;
-  /** Where the templates are. */
+  /** Directory of the templates. */
   readonly hooks: string;
 }
 

@@ -43,7 +43,7 @@ export function tmpfilesSteps(places: SystemPlaces, runDir: string): Step[] {
   return fileSteps(join(places.tmpfiles, TMPFILES), lines.join('\n'));
 }
 
-/** Makes or replaces a link in one step; another host that shares the directory may do the same. */
+/** Makes or replaces a link in one step, as another host that shares the directory may do the same. */
 function replaceLink(path: string, target: string): void {
   const fresh = `${path}.${randomBytes(6).toString('hex')}`;
   symlinkSync(target, fresh);

@@ -10,7 +10,7 @@ export interface EndedJob {
   readonly submittedAt: string;
   /** ms */
   readonly lastEnd: number;
-  /** More may come although nothing of it runs now: another array task, or a run that was rescheduled. */
+  /** More may come although nothing of it runs now: another array task, or another run after a reschedule. */
   readonly mayGoOn: boolean;
   /** Grid Engine's accounting line has been read for every record. */
   readonly isAccounted: boolean;

@@ -22,7 +22,7 @@ interface JobMailParts {
   readonly asked: AskedJobs;
   /** Called once per round that has mails to send. Throws CommandError. */
   readonly mailer: () => Mailer;
-  /** By owner. */
+  /** The users' choices of mails, by owner. */
   readonly choices: () => Promise<ReadonlyMap<string, UserChoice>>;
   readonly now: () => Date;
   readonly log: (line: string) => void;

@@ -40,7 +40,7 @@ function mayContinue(latest: readonly JobRecord[], now: Date): boolean {
   return latest.some((record) => mayRunAgain(record) && isRecent(record, now.getTime()));
 }
 
-/** Whether a task of an array may run again. */
+/** Whether any task of an array job may run again. */
 export function mayRunOn(tasks: TaskRows): boolean {
   for (const record of tasks.records(['status', 'exit_status', 'failed'])) if (mayRunAgain(record)) return true;
   return false;

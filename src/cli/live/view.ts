@@ -93,7 +93,7 @@ export async function watchCluster(
     tty: tty ?? processTty,
   });
   if (signal !== null) return 128 + constants.signals[signal];
-  // TypeScript does not see what the callback assigned.
+  // TypeScript does not see that the callback assigns it.
   const last = answer as LiveAnswer | null;
   if (last === null || last.jobsKnown) return EXIT.found;
   throw new CommandError(nothingKnown(last.view), EXIT.unavailable);

@@ -32,8 +32,8 @@ export function parseMailbox(text: string): Mailbox | null {
 }
 
 /**
- * The address of a user of the cluster; null if the name is not a valid local part (`EXAMPLE\bob`, `bob@elsewhere`), as
- * guessing where such mail should go would be unsafe.
+ * The address of a user of the cluster; null if the name is not a valid local part (`EXAMPLE\bob`, `bob@elsewhere`):
+ * there is no guessing where mail for such a name should go.
  */
 export function ownerAddress(owner: string, domain: string): string | null {
   if (!isLocalPart(owner)) return null;

@@ -33,7 +33,7 @@ export function headerText(text: string): string {
   return characters.length <= LONGEST_SUBJECT ? plain : `${characters.slice(0, LONGEST_SUBJECT - 1).join('')}…`;
 }
 
-/** Text for a mail's body: no control characters but line feeds and tabs. */
+/** Text for a mail's body, without control characters except line feeds and tabs. */
 function bodyText(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(/(?![\n\t])\p{Cc}/gu, '\ufffd');
 }

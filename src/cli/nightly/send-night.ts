@@ -8,7 +8,7 @@ import type { MailReport } from '../../report/efficiency/mail-report';
 import { digestMail, siteMail, type MailContext } from './night-mail';
 import type { DigestChoice } from './digest-choices';
 
-/** Mails of one night, counted. */
+/** Numbers of mails of one night. */
 export interface MailCounts {
   readonly sent: number;
   /** Sent in an earlier run, or not to be sent again. */
@@ -39,7 +39,7 @@ export function siteMailTo(rule: Pick<Rule, 'mail_admins'>): readonly string[] {
   return [...new Set(rule.mail_admins)];
 }
 
-/** Whether anybody is to get mail at all. */
+/** Whether anybody may get mail at all. */
 export function wantsMail(rule: Rule): boolean {
   return rule.mail_admins.length > 0 || rule.mail_owners !== 'nobody';
 }

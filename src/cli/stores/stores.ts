@@ -90,7 +90,7 @@ export interface OpenStores {
   readonly own: AccountingReader | null;
   /** The paths of `readers`. */
   readonly opened: readonly string[];
-  /** One line per store that could not be read, and should have been. */
+  /** One line per store that should have been readable but was not. */
   readonly problems: readonly string[];
   /** The paths of stores that do not exist. */
   readonly missing: readonly string[];

@@ -13,7 +13,7 @@ export interface WatchJob {
    * rejection ends the watching.
    */
   readonly fetch: (pending: boolean, stopped: AbortSignal) => Promise<ClusterView>;
-  /** ms from one answer to the next question. */
+  /** ms from one answer to the next fetch. */
   readonly interval: number;
   readonly screen: (columns: number) => Screen;
   readonly tty: WatchTty;

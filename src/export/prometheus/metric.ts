@@ -8,7 +8,7 @@ export interface Sample {
 
 /** The description of a metric, for /metrics, the text file of a node, the reference and dashboards. */
 export interface MetricHelp {
-  /** The whole name: `qmemacct_host_memory_bytes`. */
+  /** The full name: `qmemacct_host_memory_bytes`. */
   readonly name: string;
   readonly type: 'gauge' | 'counter';
   /** Base unit; empty: a count. */
