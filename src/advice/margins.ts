@@ -29,7 +29,7 @@ function priorScores(prior: Prior, risk: number, group: number): readonly number
   return [];
 }
 
-/** The prior weighs as much as this many scores of our own. */
+/** The prior weighs as much as this many of a class's own scores. */
 const PRIOR_WEIGHT = 200;
 
 const SCORES_KEPT = 1000;

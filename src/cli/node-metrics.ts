@@ -59,7 +59,7 @@ export async function nodeFigures(settings: Settings, nowMs: number, version: st
   });
 }
 
-/** Prints this host's metrics for Prometheus, or writes them to a path; resolves to the exit status. */
+/** Prints or writes (to a path) this host's Prometheus metrics; resolves to the exit status. Rejects with UserError. */
 export async function writeNodeMetrics(
   options: GlobalOptions,
   to: string | true,

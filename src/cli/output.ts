@@ -50,7 +50,7 @@ export function screenOf(
   });
 }
 
-/** Writes lines; write errors, such as a reader that has gone, are handled where standard output is (main.ts). */
+/** Writes lines; main.ts handles write errors, such as a closed pipe. */
 export function writeLines(terminal: Terminal, lines: readonly string[]): void {
   terminal.write(lines.map((line) => `${line}\n`).join(''));
 }

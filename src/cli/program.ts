@@ -110,7 +110,7 @@ export const isChange = (words: readonly string[]): boolean => CHANGING.has(comm
 /** Commands whose output describes every command. */
 const WHOLE: ReadonlySet<string | undefined> = new Set(['completion', 'man']);
 
-/** The program with all commands by name; only the one in `words`, or all if that describes them, are complete. */
+/** The program with all commands' names; only the command in `words` is loaded, or all if it describes them. */
 export async function createProgram(words: readonly string[], context: CommandContext): Promise<Command> {
   const { terminal, version } = context;
   const program = new Command('qmemacct')
@@ -156,7 +156,7 @@ function refuseEmpty(command: Command): void {
   if (command.args[0] === '') throw usageError(`${command.name()}: an empty word; write a value`);
 }
 
-/** Throws if --config names a missing file; not with --node, as `install` makes it and `uninstall` may remove it. */
+/** Throws if --config (also `run`'s own) names a missing file; not with --node, which may make or have removed it. */
 function requireConfiguration(command: Command): void {
   const { config, node } = { ...command.optsWithGlobals(), ...command.opts<GlobalOptions & { node?: boolean }>() };
   if (node !== true) requireNamedSettings(config);

@@ -19,7 +19,7 @@ export const SAMPLE_COLUMNS: readonly ColumnFacts[] = [
   { name: 'value', type: 'real', unit: null, help: 'in the unit of the row' },
 ];
 
-/** Which samples: of these metrics (empty: all), from `since` until before `until` (ms since the epoch). */
+/** Which samples: of these metrics (empty: all), from `since` to before `until` (ms since the epoch). */
 interface SamplesQuery {
   readonly since: number;
   readonly until: number;

@@ -49,8 +49,8 @@ export interface HostView {
   readonly capacity: number | null;
   readonly free: number | null;
   /**
-   * Sums over its jobs: requested memory, peaks, and present use. For each job the larger figure of Grid Engine and our
-   * samplers, as each may be late; only ours if Grid Engine's includes the page cache.
+   * Sums over its jobs: requested memory, peaks, and present use. Of peaks and use, the larger figure of Grid Engine
+   * and our samplers counts for each job, as each may be late; only ours if Grid Engine's includes the page cache.
    */
   readonly requested: number;
   readonly peak: number;

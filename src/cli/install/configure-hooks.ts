@@ -112,7 +112,7 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   const template = options.nodeCheck === undefined ? null : templateWords(options.nodeCheck);
   const settings = loadSettings(options.config);
   const qconf = requireQconf(terminal.env, settings);
-  // First: if Grid Engine can't be asked, this says so, while the dialect would only be unknown.
+  // First: if Grid Engine can't be asked, readSite gives the reason, while askDialect would only answer "unknown".
   const site = await readSite(qconf);
   await requireSafeLines(options, qconf);
   const plan = planOf(options, site);

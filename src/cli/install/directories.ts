@@ -47,7 +47,7 @@ export const sharedMode = ({ accounting_mode: mode }: Pick<Settings, 'accounting
 
 const root = { uid: 0, gid: 0 };
 
-/** The node's own directories (src/sampler/job/run-directory.ts, recover.ts); who may write where keeps them safe. */
+/** The node's own directories (src/sampler/job/run-directory.ts, recover.ts); their owners and modes keep them safe. */
 export function nodeDirectories(stateDir: string, runDir: string): readonly WantedDirectory[] {
   return [
     { path: stateDir, mode: 0o755, ...root },

@@ -15,7 +15,7 @@ import { DEFAULT_SETTINGS, loadSettings, parseSettings, settingsToml, type Setti
 import { CommandError, EXIT } from '../command';
 import { settingsText } from './settings-text';
 
-/** Settings for how jobs of the cell request memory, where not the defaults; empty if qmaster does not answer. */
+/** Settings on how the cell's jobs request memory that differ from the defaults; empty if qmaster does not answer. */
 async function requestSettings(qconf: Qconf | null): Promise<Partial<Settings>> {
   try {
     const complexes = qconf === null ? [] : await readMemoryComplexes(qconf);

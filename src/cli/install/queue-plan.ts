@@ -48,7 +48,7 @@ function changePart(part: Part, chosen: readonly string[] | null, newValue: NewV
 
 /**
  * A queue's prolog or epilog with new values for the chosen hosts (null: all, also later ones). A default or a group's
- * value changes only if all hosts are meant; chosen hosts get values of their own. Returns the text for qconf.
+ * value changes only if all hosts are meant; chosen hosts get values of their own. Returns qconf's text, or why not.
  */
 export function changeQueueValue(
   value: QueueValue,

@@ -150,7 +150,7 @@ export class JobMails {
     return wantsPending;
   }
 
-  /** Whether all records have come of a job of which more might come; must be called in every round. */
+  /** Whether a job of which more might come has been over long enough for all its records; to be called each round. */
   #isWhole(what: string, state: ReturnType<typeof stateOfJob>, at: number): boolean {
     const since = state === 'open' ? undefined : (this.#overBefore.get(what) ?? (state === 'over' ? at : undefined));
     if (since === undefined) return false;

@@ -21,7 +21,7 @@ interface Retry {
   /** Whether lack of memory ended the job; null: not known, not known yet, or one of several causes that fit. */
   readonly memory: boolean | null;
   /**
-   * What to request now: "h_vmem=6G"; twice the last request if it is not known whether memory ended the job. null:
+   * What to request now: "h_vmem=6G"; twice the request if it is not known whether memory ended the job. null:
    * memory did not end it, more would not have helped, or how it ended is not known yet.
    */
   readonly request: string | null;

@@ -56,7 +56,7 @@ function whenAsking(cell: LiveCell, onAsking: () => void): LiveCell {
   return { ...cell, tools: { ...cell.tools, run } };
 }
 
-/** The snapshot that commands on this host share (`run_dir/live`), and the heartbeats of all hosts. */
+/** Reads the snapshot that commands share, the records in this host's `run_dir/live`, and all hosts' heartbeats. */
 function makeLiveSources(): LiveSources {
   let cell: LiveCell | null = null;
   return {

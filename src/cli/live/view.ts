@@ -16,7 +16,7 @@ import type { LiveSources, SnapshotOptions } from './sources';
 interface LiveAnswer {
   readonly snapshot: Snapshot;
   readonly view: ClusterView;
-  /** Whether qmaster has ever answered, so that an empty list means that there are no jobs. */
+  /** Whether qmaster has ever answered, so that an empty list means that there are none. */
   readonly jobsKnown: boolean;
   readonly hostsKnown: boolean;
 }

@@ -33,7 +33,7 @@ export function parseMailbox(text: string): Mailbox | null {
 
 /**
  * The address of a user of the cluster; null if the name is not a valid local part (`EXAMPLE\bob`, `bob@elsewhere`):
- * there is no guessing where mail for such a name should go.
+ * we don't guess where mail for such a name would go.
  */
 export function ownerAddress(owner: string, domain: string): string | null {
   if (!isLocalPart(owner)) return null;

@@ -40,7 +40,7 @@ export async function sendBySendmail(path: string, message: WiredMessage, patien
     const alarm = setTimeout(() => {
       tookTooLong = true;
       child.kill('SIGKILL');
-      // A child of the sendmail may keep the other end open without end.
+      // A child of the sendmail may keep the pipe open for ever.
       child.stderr.destroy();
     }, patience);
     child.on('error', (error: NodeJS.ErrnoException) => {

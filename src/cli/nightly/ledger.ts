@@ -39,7 +39,7 @@ export interface Ledger {
   /** Claims a mail: 'mine': this process is to send it, else what became of it. */
   readonly claim: (day: string, mail: MailName) => ClaimAnswer;
   readonly conclude: (day: string, mail: MailName, outcome: 'sent' | 'refused', reason: string) => void;
-  /** Takes the claim back, as the mail was not sent: another run may try. */
+  /** Removes a mail's claim and outcome, so that it can be sent later or again. */
   readonly release: (day: string, mail: MailName) => void;
   /** What became of a mail; 'open': never claimed. */
   readonly stateOf: (day: string, mail: MailName) => MailState;

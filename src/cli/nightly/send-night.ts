@@ -76,8 +76,8 @@ const NAMES: Readonly<Record<MailName['kind'], string>> = {
 };
 
 /**
- * Sends a mail unless it has been sent before, or may have been. After a server that falls silent with a message in
- * hand, `stop` is set: every further mail would end in doubt, too.
+ * Sends a mail unless it was sent before, or may have been (`again`: in any case). After a server falls silent with a
+ * message in hand, `stop` is set: every further mail would end in doubt, too.
  */
 export async function sendOnce(
   { ledger, mailer, again, trouble }: Pick<NightToSend, 'ledger' | 'mailer' | 'again' | 'trouble'>,

@@ -64,7 +64,7 @@ export function chooseStores(given: string | undefined, site: string, env: Termi
   return [{ path: site, whose: 'site' }, ...(own === site ? [] : [{ path: own, whose: 'own' } as const])];
 }
 
-/** Makes a reader's sums count self-reported records, too: a user's own store holds no others. */
+/** Makes the sums of the user's own store include its self-reported records. */
 function countingClaims(reader: AccountingReader): AccountingReader {
   return {
     ...reader,
