@@ -8,7 +8,7 @@ interface Point {
   readonly bytes: number;
 }
 
-/** A Theil-Sen line: its slope is the median over all pairs of points, which a few outliers do not change. */
+/** A Theil-Sen line: its slope is the median slope of all pairs of points, which a few outliers do not change. */
 interface Line {
   /** Bytes per ms; `lower`, `upper`: quartiles of the pairs' slopes. */
   readonly slope: number;

@@ -106,7 +106,7 @@ function predecessorsOf(snapshot: Snapshot, detail: JobDetail | undefined): read
   }));
 }
 
-/** null: a host without the complex sets no bound, or a job's unknown request would make a capacity too small. */
+/** null: a host that does not show the complex may have more, or an unknown request makes a capacity too small. */
 function largestHost(hosts: readonly HostView[]): LargestHost | null {
   let largest: LargestHost | null = null;
   for (const { name, capacity, queues, parts } of hosts) {
