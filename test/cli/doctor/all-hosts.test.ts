@@ -60,7 +60,7 @@ describe('doctor of all hosts', () => {
       (await askAll([host], { ...question, template: [command, '{host}'], ...patience }))[0]?.silent;
     assert.equal(
       await reason('greets'),
-      'what came is no answer of "qmemacct doctor", and begins with: Welcome to greets',
+      'not an answer of "qmemacct doctor"; it begins with: Welcome to greets',
     );
     assert.equal(await reason('ends'), 'no answer of "qmemacct doctor"');
     assert.equal(await reason('hangs', way, { patienceMs: 500 }), 'no answer within 0.5 s');
