@@ -19,6 +19,7 @@ import {
   dryStore,
   importRound,
   passedOver,
+  rotatingFiles,
   siteFiles,
   watchedPaths,
   type SiteFiles,
@@ -65,6 +66,8 @@ function filesOf(
   }
   const cluster = options.cluster ?? clusterOf(settings, findCell(env, settings));
   const paths = given.map((path) => resolve(path));
+  // What was written last before a rotation is in another file by the time that it is looked for.
+  if (options.follow) return rotatingFiles(paths, cluster);
   return { cluster, look: () => paths, places: [] };
 }
 

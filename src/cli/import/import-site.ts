@@ -64,12 +64,17 @@ function placesOf(paths: readonly string[]): readonly AccountingPlace[] {
   return [...directories].map(([directory, all]) => ({ directory, names: all.map((path) => basename(path)) }));
 }
 
+/** These files, and their rotated forms. */
+export function rotatingFiles(paths: readonly string[], cluster: string): SiteFiles {
+  return { cluster, look: () => withRotated(paths), places: placesOf(paths) };
+}
+
 /** The files to import if the command names none. Throws CommandError, UntrustedError (findCell). */
 export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFiles {
   const cell = findCell(env, settings);
   const cluster = clusterOf(settings, cell);
   const configured = settings.accounting_files;
-  if (configured.length > 0) return { cluster, look: () => withRotated(configured), places: placesOf(configured) };
+  if (configured.length > 0) return rotatingFiles(configured, cluster);
   if (cell === null)
     throw new CommandError(
       'no cell of Grid Engine is found on this host; name the files, or set "accounting_files" in qmemacct.toml',

@@ -268,9 +268,10 @@ describe('qmemacct import', () => {
     assert.equal((await site().run('import', '--csv')).status, 2);
   });
 
-  async function follows({ file, config, run }: Site): Promise<void> {
+  async function follows({ file, config, run }: Site, named: readonly string[] = []): Promise<void> {
     writeFileSync(file, sampleLines(1, 40));
-    const child = spawn(process.execPath, [COMMAND, 'import', '--follow', '--config', config], { stdio: 'pipe' });
+    const words = ['import', ...named, '--follow', '--config', config];
+    const child = spawn(process.execPath, [COMMAND, ...words], { stdio: 'pipe' });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
     let said = '';
     child.stdout.on('data', (text: Buffer) => (said += text.toString()));
@@ -283,15 +284,22 @@ describe('qmemacct import', () => {
     await hear(/40 records added/);
     appendFileSync(file, sampleLine(41));
     await hear(/1 line, 1 record added/);
+    // Written after the last look, and away before the next one.
+    appendFileSync(file, sampleLine(72));
     renameSync(file, `${file}.0`);
     writeFileSync(file, sampleLines(42, 30));
-    await hear(/30 records added/);
+    await hear(/31 records added/);
     child.kill('SIGTERM');
     assert.equal(await ended, 0, said);
     assert.match((await run('import')).output, /^nothing new/);
   }
 
   it('follows the file through a rotation until it is told to stop', () => follows(site()));
+
+  it('follows a file that is named alike', () => {
+    const place = site();
+    return follows(place, [place.file]);
+  });
 
   it("takes no file as another cluster's a second time", () => imports(site()));
 
@@ -315,6 +323,6 @@ describe('qmemacct import', () => {
     const name = await server.database();
     await follows(site('', server.url(name)));
     const [row] = await server.run(name, 'SELECT count(*) AS records FROM qmemacct.record');
-    assert.deepEqual(row, { records: 71 });
+    assert.deepEqual(row, { records: 72 });
   });
 });
