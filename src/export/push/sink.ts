@@ -51,6 +51,16 @@ export async function openRecordSink(settings: SinkSettings, patienceMs = PATIEN
 }
 
 /**
+ * The outcome for items that were all refused. If the sink refuses an empty request in the same words, the items are not
+ * the cause: a proxy may refuse everything, or HTTP may be spoken to a server of HTTPS.
+ */
+async function refusedAll<Item>(sink: Sink<Item>, outcome: Outcome & { readonly kind: 'sent' }): Promise<Outcome> {
+  const ofNone = await sink.test();
+  if (ofNone.kind === 'later') return ofNone;
+  return ofNone.kind === 'too-large' || ofNone.reason === outcome.reason ? later(outcome.reason) : outcome;
+}
+
+/**
  * Sends any number of items, as many at once as the sink takes. A single item that is too large counts as refused.
  * Stops at the first batch with the outcome `later`: all items are to be sent again then.
  */
@@ -65,6 +75,7 @@ export async function sendAll<Item>(sink: Sink<Item>, items: readonly Item[], mo
         part.length === 1
           ? { kind: 'sent', refused: 1, reason: 'it is too large for the server' }
           : await sendAll(sink, part, Math.ceil(part.length / 2));
+    if (outcome.kind === 'sent' && outcome.refused === part.length) outcome = await refusedAll(sink, outcome);
     if (outcome.kind !== 'sent') return outcome;
     refused += outcome.refused;
     reason ||= outcome.reason;

@@ -109,6 +109,26 @@ describe('an HTTP sink', () => {
     await isLater(to(right, '/nonexistent.pem'), /nonexistent\.pem/);
   });
 
+  it('keeps for later what is refused in the words in which nothing is refused: by a proxy, or for HTTP at a port of HTTPS', async (t) => {
+    const points = [point(), point()];
+    const plain = 'Client sent an HTTP request to an HTTPS server.';
+    for (const make of [influxSink, otlpSink]) {
+      for (const [status, text, reason] of [
+        [400, plain, /status 400: Client sent/],
+        [413, '<html>', /too large/],
+      ] as const) {
+        const { port } = await httpServer(t, says(status, text));
+        await isLater(sendAll(make(influxAt(port), PATIENCE_MS), points), reason);
+      }
+      const refusing = await httpServer(t, ({ body }, response) => {
+        const isEmpty = body === '' || body.includes('"resourceMetrics":[]');
+        response.writeHead(400).end(isEmpty ? 'writing requires points' : 'unable to parse');
+      });
+      const outcome = await sendAll(make(influxAt(refusing.port), PATIENCE_MS), points);
+      assert.deepEqual(outcome, { kind: 'sent', refused: 2, reason: 'status 400: unable to parse' });
+    }
+  });
+
   it('halves what is too large, and refuses what is too large alone', async (t) => {
     const server = await httpServer(t, ({ body }, response) => {
       const isLarge = body.split('\n').length > 3 || body.includes('99');
