@@ -7,6 +7,8 @@ import type { Spool } from './spool';
 export class MetricPush implements Push {
   readonly #delivery: Delivery<Point>;
   #isDropping = false;
+  /** The batch that is with the sink. */
+  #sending: string | null = null;
 
   constructor(
     sink: Sink<Point>,
@@ -19,7 +21,7 @@ export class MetricPush implements Push {
 
   async take(): Promise<void> {
     const points = await this.collect();
-    if (points.length > 0) this.noteDropping(this.spool.add(points));
+    if (points.length > 0) this.noteDropping(this.spool.add(points, this.#sending));
   }
 
   /** Rejects if the spool can't be read or written. */
@@ -28,7 +30,8 @@ export class MetricPush implements Push {
     while (!signal.aborted) {
       const batch = this.spool.oldest();
       if (batch === null) return null;
-      const problem = await this.#delivery.send(batch.points);
+      this.#sending = batch.name;
+      const problem = await this.#delivery.send(batch.points).finally(() => (this.#sending = null));
       if (problem !== null) return problem;
       this.spool.remove(batch.name);
     }

@@ -53,8 +53,11 @@ export class Spool {
     this.#state = state;
   }
 
-  /** Appends a batch, and drops the oldest ones if there is no room; returns whether any were dropped. */
-  add(points: readonly Point[]): boolean {
+  /**
+   * Appends a batch, and drops the oldest ones if there is no room, except the one that is being sent; returns whether
+   * any were dropped.
+   */
+  add(points: readonly Point[], sending: string | null = null): boolean {
     const text = JSON.stringify(points);
     const waiting = batches(this.directory);
     const last = Number(waiting.at(-1)?.name.split('.')[0] ?? 0);
@@ -62,7 +65,7 @@ export class Spool {
     const name = `${String(Math.max(Date.now(), last + 1)).padStart(15, '0')}.json`;
     let bytes = waiting.reduce((sum, batch) => sum + batch.bytes, Math.max(BLOCK, Buffer.byteLength(text)));
     const dropped = waiting.filter((batch) => {
-      if (bytes <= this.mostBytes) return false;
+      if (bytes <= this.mostBytes || batch.name === sending) return false;
       bytes -= batch.bytes;
       return true;
     });

@@ -129,6 +129,31 @@ describe('figures that are pushed', () => {
     assert.equal(new Spool(directory, BLOCK).state.refused, 3);
   });
 
+  it('are not dropped, and not counted so, while they are being sent', async () => {
+    const sent: number[] = [];
+    let answer: (outcome: Outcome) => void = () => undefined;
+    const sink: Sink<Point> = {
+      most: 100,
+      send: (points) => {
+        sent.push(...valuesOf(points));
+        return new Promise((resolve) => (answer = resolve));
+      },
+      test: () => Promise.resolve(SENT),
+    };
+    const spool = new Spool(join(temporaryDirectory(), 'sink'), 2 * BLOCK);
+    let value = 0;
+    const collect = (): Promise<readonly Point[]> => Promise.resolve([point({ value: ++value })]);
+    const push = new MetricPush(sink, spool, collect, () => undefined);
+    await push.take();
+    const sending = push.send(new AbortController().signal);
+    for (let count = 0; count < 3; count++) await push.take();
+    assert.equal(spool.state.dropped, 2);
+    answer(later('it is away'));
+    assert.equal(await sending, 'it is away');
+    assert.deepEqual(sent, [1]);
+    assert.deepEqual(drain(spool), [1, 4]);
+  });
+
   it('are sent where the disk has no room for new ones', async () => {
     const sent: number[] = [];
     const sink: Sink<Point> = {
