@@ -56,6 +56,8 @@ export interface ServerOptions {
   readonly log: (line: string) => void;
   readonly names?: UserNames;
   readonly now?: () => number;
+  /** ms, monotonic. */
+  readonly clock?: () => number;
 }
 
 export interface RunningServer {
@@ -85,7 +87,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { access: accessSettings = () => settings } = options;
   const tokens = new Tokens(() => accessSettings().serve_tokens);
   const names = options.names ?? newUserNames();
-  const sessions = new Sessions(names);
+  const sessions = new Sessions(names, options.clock);
   const rules = { tokens, names, sessions, projectsOf: newProjectsOf(accounting, now) };
   const { wantPending = () => Promise.resolve(), inbox = () => null } = options;
   const listening = new Listening(options.addresses, log);
@@ -109,7 +111,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   const answerOf = dispatcher([...ROUTES, ...PAGES]);
   const answer: Answer = async (request, from, gone) => {
-    const { caller, signedIn } = await resolveSession(from, rules, now());
+    const { caller, signedIn } = await resolveSession(from, rules);
     const access = await accessOf(caller, { ...rules, settings: accessSettings() });
     const requester = { key: await callerKey(caller, names), gone };
     return answerOf(request, { access, site, now: now(), peer: from.uid, signedIn, requester });

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { monotonicMs } from '../../base/monotonic';
 import { HOUR_MS } from '../../base/units';
 import { countedUid } from './caller';
 import type { UserNames } from './name-service';
@@ -25,27 +26,29 @@ class Secrets<T> {
   readonly #kept = new Map<string, Kept<T>>();
   readonly #lastsMs: number;
   readonly #mostEach: number;
+  readonly #clock: () => number;
 
-  constructor(lastsMs: number, mostEach: number) {
+  constructor(lastsMs: number, mostEach: number, clock: () => number) {
     this.#lastsMs = lastsMs;
     this.#mostEach = mostEach;
+    this.#clock = clock;
   }
 
   /** The new name: 256 random bits. */
-  add(value: T, holder: string, now: number): string {
+  add(value: T, holder: string): string {
     const name = randomBytes(32).toString('base64url');
     const own = [...this.#kept].filter(([, kept]) => kept.holder === holder).map(([known]) => known);
     const [oldest] = own.length < this.#mostEach ? this.#kept.keys() : own;
     const isFull = own.length >= this.#mostEach || this.#kept.size >= MOST;
     if (isFull && oldest !== undefined) this.#kept.delete(oldest);
-    this.#kept.set(digest(name), { holder, value, until: now + this.#lastsMs });
+    this.#kept.set(digest(name), { holder, value, until: this.#clock() + this.#lastsMs });
     return name;
   }
 
   /** null: no such name, or its time is over. */
-  get(name: string, now: number): T | null {
+  get(name: string): T | null {
     const found = this.#kept.get(digest(name));
-    return found !== undefined && now < found.until ? found.value : null;
+    return found !== undefined && this.#clock() < found.until ? found.value : null;
   }
 
   remove(name: string): void {
@@ -60,20 +63,27 @@ const digest = (name: string): string => createHash('sha256').update(name).diges
  * was begun with, so that it is worth nothing once that token is no longer accepted or that user no longer known.
  */
 export class Sessions {
-  readonly #sessions = new Secrets<Credential>(SESSION_MS, SESSIONS_EACH);
-  readonly #invitations = new Secrets<number>(INVITATION_MS, INVITATIONS_EACH);
+  readonly #sessions: Secrets<Credential>;
+  readonly #invitations: Secrets<number>;
 
-  constructor(private readonly names: UserNames) {}
+  /** `clock`: ms, monotonic. */
+  constructor(
+    private readonly names: UserNames,
+    clock: () => number = monotonicMs,
+  ) {
+    this.#sessions = new Secrets(SESSION_MS, SESSIONS_EACH, clock);
+    this.#invitations = new Secrets(INVITATION_MS, INVITATIONS_EACH, clock);
+  }
 
   /** Begins a session; its secret goes into the cookie. */
-  async open(credential: Credential, now: number): Promise<{ readonly secret: string; readonly seconds: number }> {
+  async open(credential: Credential): Promise<{ readonly secret: string; readonly seconds: number }> {
     const holder = await this.#holderOf(credential);
-    return { secret: this.#sessions.add(credential, holder, now), seconds: SESSION_MS / 1000 };
+    return { secret: this.#sessions.add(credential, holder), seconds: SESSION_MS / 1000 };
   }
 
   /** null: there is none, or it is over. */
-  credentialOf(secret: string, now: number): Credential | null {
-    return this.#sessions.get(secret, now);
+  credentialOf(secret: string): Credential | null {
+    return this.#sessions.get(secret);
   }
 
   close(secret: string): void {
@@ -81,19 +91,19 @@ export class Sessions {
   }
 
   /** A code with which a user may sign in once, within some minutes. */
-  async invite(uid: number, now: number): Promise<{ readonly code: string; readonly seconds: number }> {
+  async invite(uid: number): Promise<{ readonly code: string; readonly seconds: number }> {
     const holder = await this.#holderOf({ uid });
-    return { code: this.#invitations.add(uid, holder, now), seconds: INVITATION_MS / 1000 };
+    return { code: this.#invitations.add(uid, holder), seconds: INVITATION_MS / 1000 };
   }
 
   /** The uid that a code is for; null: it has been used, or its time is over. */
-  invited(code: string, now: number): number | null {
-    return this.#invitations.get(code, now);
+  invited(code: string): number | null {
+    return this.#invitations.get(code);
   }
 
   /** Like `invited`; also uses up the code. */
-  redeem(code: string, now: number): number | null {
-    const uid = this.#invitations.get(code, now);
+  redeem(code: string): number | null {
+    const uid = this.#invitations.get(code);
     this.#invitations.remove(code);
     return uid;
   }

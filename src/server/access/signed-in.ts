@@ -33,11 +33,10 @@ type SessionRules = Pick<CallerRules, 'tokens' | 'names'> & { readonly sessions:
 export async function resolveSession(
   caller: Caller,
   { sessions, tokens, names }: SessionRules,
-  now: number,
 ): Promise<{ readonly caller: Caller; readonly signedIn: SignedIn | null }> {
   const { session: secret, uid, authorization } = caller;
   if (secret === undefined || uid !== null || bearerToken(authorization) !== null) return { caller, signedIn: null };
-  const credential = sessions.credentialOf(secret, now);
+  const credential = sessions.credentialOf(secret);
   if (credential === null || ('token' in credential && !tokens.has(credential.token))) {
     sessions.close(secret);
     throw new HttpProblem(401, 'you are no longer signed in here; sign in again, or go on as everybody', {

@@ -14,12 +14,12 @@ export const signInLinkRoute = route({
   parameters: {},
   schema: signInLinkShape.schema,
   problems: [403, 503],
-  answer: async ({ site, peer, now }) => {
+  answer: async ({ site, peer }) => {
     if (peer === null)
       throw new HttpProblem(403, 'who asks is known over the unix socket only; "qmemacct web" asks there');
     const url = site.url();
     if (url === null) throw new HttpProblem(503, 'this server has no pages: it listens on no port; set serve_port');
-    const { code, seconds } = await site.sessions.invite(peer, now);
+    const { code, seconds } = await site.sessions.invite(peer);
     const link: ValueOf<typeof signInLinkShape> = { url: `${url}/sign-in?code=${code}`, seconds };
     return { body: makeBody(JSON_TYPE, `${JSON.stringify(link)}\n`), maxAge: 0 };
   },

@@ -83,8 +83,8 @@ describe('signing in with a token', () => {
   });
 
   it('ends after twelve hours; a forged cookie never counts', async (t) => {
-    let now = NOW;
-    const site = await privateSite(t, { now: () => now });
+    let now = 1;
+    const site = await privateSite(t, { clock: () => now });
     const cookie = cookieOf(await browserOf(site).post('/sign-in', { token: TOKEN }));
     now += 12 * 3_600_000 - 1;
     assert.equal((await site.get(JOB, { Cookie: cookie })).status, 200);
@@ -125,33 +125,48 @@ describe('signing in by a link of the shell', () => {
 
 describe('Sessions', () => {
   it('keeps an invitation for five minutes', async () => {
-    const sessions = new Sessions(testNames);
-    const { code, seconds } = await sessions.invite(1001, NOW);
+    let now = 1;
+    const sessions = new Sessions(testNames, () => now);
+    const { code, seconds } = await sessions.invite(1001);
     assert.equal(seconds, 300);
-    assert.equal(sessions.invited(code, NOW + 299_999), 1001);
-    assert.equal(sessions.redeem(code, NOW + 300_000), null);
+    now += 299_999;
+    assert.equal(sessions.invited(code), 1001);
+    now++;
+    assert.equal(sessions.redeem(code), null);
+  });
+
+  it('keeps what it has when the clock is set', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: NOW });
+    const sessions = new Sessions(testNames);
+    const { secret } = await sessions.open({ uid: 1001 });
+    const { code } = await sessions.invite(1001);
+    for (const set of [NOW + 13 * 3_600_000, NOW - 13 * 3_600_000]) {
+      t.mock.timers.setTime(set);
+      assert.deepEqual(sessions.credentialOf(secret), { uid: 1001 });
+      assert.equal(sessions.invited(code), 1001);
+    }
   });
 
   it('takes nothing from a user for what others open: of each, the oldest give way', async () => {
     const sessions = new Sessions(testNames);
-    const { secret: alice } = await sessions.open({ uid: 1001 }, NOW);
-    const { code } = await sessions.invite(1001, NOW);
+    const { secret: alice } = await sessions.open({ uid: 1001 });
+    const { code } = await sessions.invite(1001);
     const ofBob: string[] = [];
     const codesOfBob: string[] = [];
     const ofToken: string[] = [];
     for (let one = 0; one < 20_000; one++) {
       // Sub-uids of bob, whom nobody knows.
-      ofBob.push((await sessions.open({ uid: 100_000 + one }, NOW)).secret);
-      codesOfBob.push((await sessions.invite(100_000 + one, NOW)).code);
-      ofToken.push((await sessions.open({ token: TOKEN }, NOW)).secret);
+      ofBob.push((await sessions.open({ uid: 100_000 + one })).secret);
+      codesOfBob.push((await sessions.invite(100_000 + one)).code);
+      ofToken.push((await sessions.open({ token: TOKEN })).secret);
     }
-    assert.deepEqual(sessions.credentialOf(alice, NOW), { uid: 1001 });
-    assert.equal(sessions.redeem(code, NOW), 1001);
+    assert.deepEqual(sessions.credentialOf(alice), { uid: 1001 });
+    assert.equal(sessions.redeem(code), 1001);
     const open = (secrets: readonly string[]): readonly string[] =>
-      secrets.filter((secret) => sessions.credentialOf(secret, NOW) !== null);
+      secrets.filter((secret) => sessions.credentialOf(secret) !== null);
     assert.deepEqual(open(ofBob), ofBob.slice(-100));
     assert.deepEqual(open(ofToken), ofToken.slice(-100));
-    const valid = codesOfBob.filter((one) => sessions.invited(one, NOW) !== null);
+    const valid = codesOfBob.filter((one) => sessions.invited(one) !== null);
     assert.deepEqual(valid, codesOfBob.slice(-5));
   });
 });

@@ -30,8 +30,8 @@ const SHELL: Html = section(
   </p>`,
 );
 
-async function invitation({ site, now }: RouteRequest<Parameters>, code: string): Promise<Html> {
-  const uid = site.sessions.invited(code, now);
+async function invitation({ site }: RouteRequest<Parameters>, code: string): Promise<Html> {
+  const uid = site.sessions.invited(code);
   if (uid === null) return html`<p class="alert">${USED_UP}</p>`;
   const name = (await site.names.user(uid))?.name ?? `uid ${uid}`;
   return html`<form method="post" action="/sign-in">
@@ -56,10 +56,10 @@ const signInPage = pageRoute({
 });
 
 /** Throws HttpProblem if the form holds no valid code or token. */
-function credentialOf({ site, form, now }: RouteRequest<Parameters>): Credential {
+function credentialOf({ site, form }: RouteRequest<Parameters>): Credential {
   const code = form.get('code');
   if (code !== null) {
-    const uid = site.sessions.redeem(code, now);
+    const uid = site.sessions.redeem(code);
     if (uid === null) throw new HttpProblem(403, USED_UP);
     return { uid };
   }
@@ -81,10 +81,10 @@ function postRoute(path: string, description: string, answer: Route['answer']): 
 }
 
 const signIn = postRoute('/sign-in', 'begins a session', async (asked) => {
-  const { site, now, signedIn } = asked;
+  const { site, signedIn } = asked;
   const credential = credentialOf(asked);
   if (signedIn !== null) site.sessions.close(signedIn.secret);
-  const { secret, seconds } = await site.sessions.open(credential, now);
+  const { secret, seconds } = await site.sessions.open(credential);
   return redirect('/', cookie(site, secret, seconds));
 });
 
