@@ -33,7 +33,7 @@ const MOST_AN_HOUR: Readonly<Record<Kind, number>> = { job: 30, risk: 5 };
 /** How long ago a job may have ended: records come late if a host was down. */
 const LOOK_BACK_MS = 24 * HOUR_MS;
 /** How far the server's clock and those of execution hosts may differ. */
-const CLOCKS_APART_MS = 60_000;
+const CLOCKS_APART_MS = HOUR_MS;
 /** Within this time of qmaster forgetting a job, its records and accounting lines come. */
 const RECORDS_COME_MS = 60_000;
 /** How long the ledger remembers mails, since a job may be at risk that long. */

@@ -253,6 +253,15 @@ describe('mails on jobs that have ended', () => {
     assert.match(sink.mails[0].text, /submitted with -ac qmemacct=mail, which asks for this mail\.\n$/);
   });
 
+  it('go where the clock of the server is minutes ahead of those of the hosts', async (t) => {
+    const { begin, store, subjects } = await site(t, []);
+    const mails = begin({});
+    await mails.round(listing([4711], { asked: [{ job: 4711, owner: 'bob' }] }));
+    await store.merge([ended()]);
+    assert.equal((await mails.round(listing([]))).sent, 1);
+    assert.deepEqual(subjects(), ['Job 4711 (sim): exit status 0']);
+  });
+
   it('are one for an array job that asks, and one where its owner wants all of them, too', async (t) => {
     const { begin, store, subjects } = await site(t, []);
     let now = NOW;
