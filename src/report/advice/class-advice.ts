@@ -22,6 +22,7 @@ export interface ClassFields {
   /** null: not known. */
   readonly slots: number | null;
   readonly pe: string | null;
+  /** null, too: none. */
   readonly project: string | null;
   readonly queue: string | null;
   /** As `programsOf` makes them. */
@@ -101,9 +102,9 @@ export interface Wanted {
 
 /** The classes that a job belongs to, from narrow to wide. */
 function classesOf(fields: ClassFields, newest: JobRecord | null): readonly string[] {
-  const { jobName: job_name, slots, project, queue } = fields;
+  const { jobName: job_name, slots, queue } = fields;
   const cluster = fields.cluster ?? newest?.cluster ?? '';
-  const known = { size: slots !== null, place: project !== null && queue !== null };
+  const known = { size: slots !== null, place: queue !== null };
   return jobClasses({ ...fields, cluster, job_name }, fields.programs, known);
 }
 

@@ -75,6 +75,14 @@ describe('qmemacct advise', () => {
     assert.deepEqual([await by('--project', 'small'), await by('--queue', 'small.q')], [ofPlace, ofPlace]);
   });
 
+  it('tells queues apart where there are no projects', async () => {
+    const { advise } = await site(
+      pastJobs(60, (index) => ({ ...mine(index), project: null, queue: index % 2 === 0 ? 'small.q' : 'large.q' })),
+    );
+    for (const queue of ['small.q', 'large.q'])
+      assert.match((await advise('--name', 'step_0', '--queue', queue)).output, / +30 +\d\.\d\d GiB /);
+  });
+
   it('goes by the runs of the same script, or command, where there are enough', async () => {
     const text = 'exec sim --slow 12\n';
     const digests = [
