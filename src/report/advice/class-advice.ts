@@ -22,7 +22,7 @@ export interface ClassFields {
   /** null: not known. */
   readonly slots: number | null;
   readonly pe: string | null;
-  /** null, too: none. */
+  /** null: none, or not known. */
   readonly project: string | null;
   readonly queue: string | null;
   /** As `programsOf` makes them. */
