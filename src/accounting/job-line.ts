@@ -49,12 +49,12 @@ export interface JobLine {
 }
 
 /** When a record ended, else started, as a text that sorts by time (ISO, UTC). */
-export const untilOf = ({ ended_at: ended, started_at: started }: JobRecord): string => ended ?? started ?? '';
+export const endOrStart = ({ ended_at: ended, started_at: started }: JobRecord): string => ended ?? started ?? '';
 
 const add = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
 
 const latestOf = (records: readonly JobRecord[], first: JobRecord): JobRecord =>
-  records.reduce((latest, one) => (untilOf(one) > untilOf(latest) ? one : latest), first);
+  records.reduce((latest, one) => (endOrStart(one) > endOrStart(latest) ? one : latest), first);
 
 /**
  * The records of one job that stand for their hosts: each slave task has the limit and slots of its whole host, as the
@@ -104,7 +104,7 @@ function endOf({ status, exit_status: exit, signal, failed }: JobRecord): string
 
 /** The most frequent end first; of equally frequent ones the latest first. */
 export function inOrder(ends: JobLine['ends']): JobLine['ends'] {
-  return ends.toSorted((a, b) => b.count - a.count || (untilOf(a.record) < untilOf(b.record) ? 1 : -1));
+  return ends.toSorted((a, b) => b.count - a.count || (endOrStart(a.record) < endOrStart(b.record) ? 1 : -1));
 }
 
 /**

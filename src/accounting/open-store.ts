@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { join } from 'node:path';
-import { may } from '../base/file-state';
+import { isPermitted } from '../base/file-state';
 import { homeDirectory } from '../base/user-name';
 import { isPostgresUrl } from '../record/postgres-url';
 import type { Settings } from '../record/settings';
@@ -23,12 +23,12 @@ interface StoreAccess {
 /** The caller's own pgpass file; empty: there is none. */
 export function ownCredentials(): string {
   const own = process.env.PGPASSFILE ?? join(homeDirectory(process.env), '.pgpass');
-  return may(own, constants.R_OK) ? own : '';
+  return isPermitted(own, constants.R_OK) ? own : '';
 }
 
 /** The site's credentials where the caller may read them, else the caller's own, else none. */
 function readersCredentials({ credentials = '' }: StoreAccess): string {
-  return credentials !== '' && may(credentials, constants.R_OK) ? credentials : ownCredentials();
+  return credentials !== '' && isPermitted(credentials, constants.R_OK) ? credentials : ownCredentials();
 }
 
 /**

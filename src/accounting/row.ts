@@ -3,7 +3,7 @@ import type { JobRecord, MemorySeries } from '../record/record';
 import { killedByMemory } from '../record/cause';
 import { boolean, integer, list, map, number, object, oneOf, string, type ValueOf } from '../base/shape';
 import {
-  compact,
+  compactCopy,
   FIELD_CODECS,
   fromJson,
   NO_END,
@@ -171,7 +171,7 @@ export function seriesCells({ start, step_seconds: step, rss_bytes, others }: Me
 }
 
 /** The values of fields that are not read. */
-export const NO_FIELDS: Readonly<Record<string, unknown>> = compact(
+export const NO_FIELDS: Readonly<Record<string, unknown>> = compactCopy(
   Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].empty])),
 );
 

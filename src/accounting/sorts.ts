@@ -2,7 +2,7 @@ import { heldBytes } from '../record/cause';
 import { requestedBytes } from '../record/facts';
 import type { JobRecord } from '../record/record';
 import type { RecordSort } from './store';
-import { HELD } from './sums/fact-columns';
+import { HELD_BYTES } from './sums/fact-columns';
 
 /** The limit of a list if none is asked for. */
 export const DEFAULT_LIMIT = 50;
@@ -43,13 +43,13 @@ const overTime = (bytes: string): string => `CAST(${bytes} AS double precision) 
 export const SORTS: Readonly<Record<AmountSort, Sorting>> = {
   wallclock: { sql: 'r.wallclock_ms / 1000.0', amount: ({ wallclock }) => wallclock },
   cpu: { sql: 'r.cpu_ms / 1000.0', amount: ({ cpu }) => cpu },
-  peak: { sql: HELD, amount: ({ held }) => held },
+  peak: { sql: HELD_BYTES, amount: ({ held }) => held },
   requested: {
     sql: overTime('r.requested_bytes'),
     amount: ({ requested, wallclock }) => times(requested, wallclock),
   },
   unused: {
-    sql: overTime(`(r.requested_bytes - ${HELD})`),
+    sql: overTime(`(r.requested_bytes - ${HELD_BYTES})`),
     amount: ({ requested, held, wallclock }) =>
       times(requested === null || held === null ? null : requested - held, wallclock),
   },

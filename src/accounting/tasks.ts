@@ -1,7 +1,7 @@
 import type { FieldName } from '../record/fields';
 import type { JobRecord } from '../record/record';
 import { arrangeAttempts } from './attempts';
-import { compact, type Cell, type Dictionary } from './columns';
+import { compactCopy, type Cell, type Dictionary } from './columns';
 import { OwnNumbers } from './own-numbers';
 import { COLUMNS, damageOf, NO_FIELDS, rowPlan, type RowPlan } from './row';
 import type { AccountingReader, TaskTable, TaskTableQuery } from './store';
@@ -92,7 +92,7 @@ export function* briefRecords<Name extends FieldName>(
   fields: readonly Name[],
   rows: Iterable<number> = table.ids.keys(),
 ): Iterable<Pick<JobRecord, Name>> {
-  const empty = compact(Object.fromEntries(fields.map((name) => [name, NO_FIELDS[name]])));
+  const empty = compactCopy(Object.fromEntries(fields.map((name) => [name, NO_FIELDS[name]])));
   const recordOf = recordMaker(table, rowPlan(fields), () => ({ ...empty }));
   for (const row of rows) yield recordOf(row);
 }

@@ -11,7 +11,7 @@ export function fileState(path: string): string {
 }
 
 /** Whether the caller has the access `mode` (constants.R_OK ...); false for a file that does not exist. */
-export function may(path: string, mode: number): boolean {
+export function isPermitted(path: string, mode: number): boolean {
   try {
     accessSync(path, mode);
     return true;

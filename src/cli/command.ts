@@ -32,7 +32,7 @@ export interface LiveParts {
 }
 
 /** Makes an action for commander from a function of the arguments (`Words`), all options, and the terminal. */
-export function acts<Options extends GlobalOptions, Words extends readonly unknown[] = []>(
+export function commandAction<Options extends GlobalOptions, Words extends readonly unknown[] = []>(
   { finish, terminal }: CommandContext,
   act: (...given: [...Words, Options, Terminal]) => Promise<number>,
 ): (...given: [...Words, Partial<Options>, Command]) => Promise<void> {

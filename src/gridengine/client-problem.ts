@@ -58,7 +58,7 @@ function explained(client: ClientName, said: string): string {
 }
 
 /** The problem of a client that was ended after so many seconds. */
-export function silence(client: ClientName, seconds: number): string {
+export function timeoutProblem(client: ClientName, seconds: number): string {
   return `${client} did not answer within ${seconds} s and was ended; look whether qmaster is overloaded or its host is down`;
 }
 
@@ -73,7 +73,7 @@ function howItEnded({ status, signal }: ClientEnding): string {
 export function clientProblem(client: ClientName, ending: ClientEnding): string | null {
   const { end, stderr, stopped } = ending;
   if (stopped === 'caller') return `${client} was stopped before it had answered`;
-  if (stopped === 'time') return `${silence(client, ending.timeoutMs / 1000)}, or raise command_timeout`;
+  if (stopped === 'time') return `${timeoutProblem(client, ending.timeoutMs / 1000)}, or raise command_timeout`;
   if (stopped === 'size') return `${client} printed too much for an answer and was ended; try it by hand`;
   const said = end.said ?? stderr;
   switch (end.state) {

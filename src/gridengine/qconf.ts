@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { MIB } from '../base/units';
-import { silence } from './client-problem';
+import { timeoutProblem } from './client-problem';
 import type { CellLocation, CellSettings } from './find-cell';
 import { clientEnvironment, findClient } from './find-client';
 
@@ -38,7 +38,7 @@ export function findQconf(
         maxBuffer: MOST_BYTES,
       };
       const child = execFile(file, [...args], options, (error, stdout, stderr) => {
-        if (error?.killed === true && error.code == null) reject(new Error(silence('qconf', seconds)));
+        if (error?.killed === true && error.code == null) reject(new Error(timeoutProblem('qconf', seconds)));
         else if (error !== null && child.exitCode === null)
           reject(new Error(`${file} ${args.join(' ')}: ${error.message}`));
         else resolve({ status: child.exitCode ?? 1, stdout, stderr });

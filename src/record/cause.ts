@@ -28,7 +28,7 @@ interface MemoryEnd {
 }
 
 /** Whether maxvmem is exactly the limit or the request: then it may be the reserved amount (ACCT_RESERVED_USAGE). */
-export function maybeReserved({ grid_engine: account, h_vmem: request }: JobRecord): boolean {
+export function mayBeReservation({ grid_engine: account, h_vmem: request }: JobRecord): boolean {
   const counted = account?.maxvmem_bytes ?? 0;
   return counted > 0 && (counted === request?.limit_bytes || counted === request?.request_bytes);
 }
@@ -40,7 +40,7 @@ export function maybeReserved({ grid_engine: account, h_vmem: request }: JobReco
  */
 export function countedByGridEngine(record: JobRecord): number | null {
   const counted = record.grid_engine?.maxvmem_bytes ?? 0;
-  return counted > 0 && !maybeReserved(record) ? counted : null;
+  return counted > 0 && !mayBeReservation(record) ? counted : null;
 }
 
 /** Sum of `countedByGridEngine` over all records of a run, on any hosts; null: unknown for at least one. */

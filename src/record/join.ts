@@ -64,7 +64,7 @@ function isOfRunWithoutStart(line: JobRecord, ours: JobRecord): boolean {
  * How far apart (ms) an accounting line's record and ours, of one cluster, job, task and pe task, start; null: they are
  * not the same run. For a line without a start: our own start, so that it joins the earliest run that it may belong to.
  */
-export function startsApart(a: JobRecord, b: JobRecord): number | null {
+export function startDifferenceMs(a: JobRecord, b: JobRecord): number | null {
   if (isLineOnly(a) === isLineOnly(b) || !sameHost(a.host, b.host)) return null;
   if (a.owner !== b.owner && a.owner !== null && b.owner !== null) return null;
   const [line, ours] = isLineOnly(a) ? [a, b] : [b, a];
@@ -80,7 +80,7 @@ export function startsApart(a: JobRecord, b: JobRecord): number | null {
 const SAME_SECONDS = 1;
 
 /** Whether our record was already joined with an accounting line other than `line`, so that `line` is another run's. */
-export function metAnotherLine(ours: JobRecord, line: JobRecord): boolean {
+export function hasAnotherLine(ours: JobRecord, line: JobRecord): boolean {
   if (ours.failed === null) return false;
   if (ours.failed !== line.failed) return true;
   // Without a signal both have the same status; how a signal becomes a status differs.

@@ -1,7 +1,7 @@
 import { H_VMEM } from '../gridengine/memory-complex';
 import { limitForSlots } from '../gridengine/memory-request';
 import { isLineOnly } from './coverage';
-import { metAnotherLine, startsApart } from './join';
+import { hasAnotherLine, startDifferenceMs } from './join';
 import { asStored, mergeRecords, type StoredRecord } from './merge';
 import type { JobRecord, MemoryRequest } from './record';
 
@@ -28,10 +28,10 @@ function matchesOf<C extends Candidate>(record: JobRecord, candidates: readonly 
   let joined: C | null = null;
   let nearest = Infinity;
   for (const candidate of candidates) {
-    const apart = candidate === own ? null : startsApart(record, candidate.stored.record);
+    const apart = candidate === own ? null : startDifferenceMs(record, candidate.stored.record);
     if (apart === null || apart >= nearest) continue;
     const [ours, line] = isLineOnly(record) ? [candidate, record] : [own, candidate.stored.record];
-    if (ours !== null && metAnotherLine(ours.stored.record, line)) continue;
+    if (ours !== null && hasAnotherLine(ours.stored.record, line)) continue;
     joined = candidate;
     nearest = apart;
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { sameHost, startsApart } from '../../src/record/join';
+import { sameHost, startDifferenceMs } from '../../src/record/join';
 import type { JobRecord } from '../../src/record/record';
 import { DAY, HOUR, iso, job, lineOf, T0 } from '../accounting/suite/fixture';
 
@@ -15,20 +15,20 @@ it('compares hosts without their domain where one has none', () => {
 it('tells how far apart the starts of one run are, of a line and of ours', () => {
   const ours = job(1, T0, { started_at: iso(T0 - HOUR + 1900) });
   const line = lineOf(job(1, T0));
-  assert.equal(startsApart(ours, line), 1900);
-  assert.equal(startsApart(line, ours), 1900);
-  assert.equal(startsApart(ours, ours), null);
-  assert.equal(startsApart(line, line), null);
-  assert.equal(startsApart(ours, { ...line, owner: 'eve' }), null);
-  assert.equal(startsApart({ ...ours, owner: null }, line), 1900);
-  assert.equal(startsApart({ ...ours, started_at: null }, line), null);
+  assert.equal(startDifferenceMs(ours, line), 1900);
+  assert.equal(startDifferenceMs(line, ours), 1900);
+  assert.equal(startDifferenceMs(ours, ours), null);
+  assert.equal(startDifferenceMs(line, line), null);
+  assert.equal(startDifferenceMs(ours, { ...line, owner: 'eve' }), null);
+  assert.equal(startDifferenceMs({ ...ours, owner: null }, line), 1900);
+  assert.equal(startDifferenceMs({ ...ours, started_at: null }, line), null);
 });
 
 it('takes a line without a start for that of a lost run of the same job, by its submission or about when it was written', () => {
   const lost = job(1, T0, { status: 'lost', ended_at: null });
   const start = T0 - HOUR;
   const apart = (line: Partial<JobRecord>, ours: Partial<JobRecord> = {}): number | null =>
-    startsApart({ ...lost, ...ours }, lineOf(lost, { started_at: null, ended_at: iso(T0), failed: 19, ...line }));
+    startDifferenceMs({ ...lost, ...ours }, lineOf(lost, { started_at: null, ended_at: iso(T0), failed: 19, ...line }));
   assert.equal(apart({}), start);
   assert.equal(apart({ submitted_at: iso(T0 - 2 * HOUR + 2000) }), start);
   assert.equal(apart({ submitted_at: iso(T0 - 2 * HOUR + 2001) }), null);
@@ -45,7 +45,7 @@ it('takes a line without a start for that of a lost run of the same job, by its 
 it('takes a line without a start for that of a run whose start Grid Engine leaves out', () => {
   const apart = (failed: number, ours: Partial<JobRecord>, line: Partial<JobRecord> = {}): number | null => {
     const run = job(1, T0, { status: 'finished', revision: T0 + 5, ...ours });
-    return startsApart(run, lineOf(run, { started_at: null, ended_at: iso(T0), failed, ...line }));
+    return startDifferenceMs(run, lineOf(run, { started_at: null, ended_at: iso(T0), failed, ...line }));
   };
   // Deleted in its prolog, or refused by a site's: hooks ran, the job never did.
   for (const failed of [100, 30, 10, 27]) assert.equal(apart(failed, { started_at: null, ended_at: null }), T0 + 5);
@@ -62,16 +62,16 @@ it('takes a line without a start for that of a run whose start Grid Engine leave
 it('takes a start within the time of the line for that of its run, however late, and none outside of it', () => {
   const line = lineOf(job(1, T0));
   const startsAt = (ms: number): number | null =>
-    startsApart(line, job(1, T0, { started_at: iso(ms), ended_at: iso(T0) }));
+    startDifferenceMs(line, job(1, T0, { started_at: iso(ms), ended_at: iso(T0) }));
   assert.equal(startsAt(T0 - HOUR + 30_000), 30_000);
   assert.equal(startsAt(T0 - HOUR - 2001), null);
   assert.equal(startsAt(T0 - HOUR + 600_001), null);
   const short = lineOf(job(1, T0, { started_at: iso(T0 - 5000) }));
-  assert.equal(startsApart(short, job(1, T0, { started_at: iso(T0 - 1) })), 4999);
+  assert.equal(startDifferenceMs(short, job(1, T0, { started_at: iso(T0 - 1) })), 4999);
   // Its end is of whole seconds: the job may have started and ended in the second after it.
-  assert.equal(startsApart(short, job(1, T0, { started_at: iso(T0 + 999) })), 5999);
-  assert.equal(startsApart(short, job(1, T0, { started_at: iso(T0 + 1000) })), null);
+  assert.equal(startDifferenceMs(short, job(1, T0, { started_at: iso(T0 + 999) })), 5999);
+  assert.equal(startDifferenceMs(short, job(1, T0, { started_at: iso(T0 + 1000) })), null);
   const exact = { ...short, ended_at: iso(T0 + 500) };
-  assert.equal(startsApart(exact, job(1, T0, { started_at: iso(T0 + 499) })), 5499);
-  assert.equal(startsApart(exact, job(1, T0, { started_at: iso(T0 + 500) })), null);
+  assert.equal(startDifferenceMs(exact, job(1, T0, { started_at: iso(T0 + 499) })), 5499);
+  assert.equal(startDifferenceMs(exact, job(1, T0, { started_at: iso(T0 + 500) })), null);
 });

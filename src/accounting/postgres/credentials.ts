@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { StoreError } from '../store-error';
 
 /** Server, database and user that a password is for. */
-export interface Whose {
+export interface Login {
   readonly host: string;
   readonly port: number;
   readonly database: string;
@@ -18,7 +18,7 @@ function fieldsOf(line: string): readonly string[] {
 }
 
 /** The password for `whose` in the text of a pgpass file (HOST:PORT:DATABASE:USER:PASSWORD, `*` for any); null: none. */
-export function passwordIn(text: string, whose: Whose): string | null {
+export function passwordIn(text: string, whose: Login): string | null {
   const wanted = [whose.host, String(whose.port), whose.database, whose.user];
   for (const line of text.split(/\r?\n/)) {
     if (line === '' || line.startsWith('#')) continue;
@@ -34,7 +34,7 @@ export function passwordIn(text: string, whose: Whose): string | null {
  * The password for `whose` from a pgpass file that nobody but its owner can read. null: the file has no line for it.
  * Throws StoreError, which tells nothing of the file's content.
  */
-export function readPassword(path: string, whose: Whose): string | null {
+export function readPassword(path: string, whose: Login): string | null {
   let file: number;
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -1,7 +1,7 @@
 import type { HistoryStore } from '../history-store';
 import { countOld, prune, rollUp } from '../upkeep';
 import { createWords } from './database/dictionary';
-import { answer, storeError } from './database/faults';
+import { asPromise, storeError } from './database/faults';
 import { LineImporter } from './import/import-lines';
 import { createMerger } from './write/merger';
 import { openForWriting } from './database/open';
@@ -32,9 +32,9 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
   };
   return {
     ...storeOn(db, words),
-    importedFiles: () => answer(db, () => importer().files.all()),
-    importLines: (batch) => answer(db, () => importer().importLines(batch)),
-    unreadableLines: (cluster, limit) => answer(db, () => importer().files.unreadable(cluster, limit)),
+    importedFiles: () => asPromise(db, () => importer().files.all()),
+    importLines: (batch) => asPromise(db, () => importer().importLines(batch)),
+    unreadableLines: (cluster, limit) => asPromise(db, () => importer().files.unreadable(cluster, limit)),
     // Nothing to settle: nodes deliver straight into the table.
     settle: () => Promise.resolve({ settled: 0, unreadable: 0 }),
     rollUp: (work) => withStoreErrors(() => rollUp(new SqliteUpkeep(db, words), work)),

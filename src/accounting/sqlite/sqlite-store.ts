@@ -17,7 +17,7 @@ import type { SummaryQuery } from '../summary';
 import { noTotals, type Totals } from '../../record/totals';
 import { createWords } from './database/dictionary';
 import type { Words } from './database/dictionary';
-import { answer, isStoreFault } from './database/faults';
+import { asPromise, isStoreFault } from './database/faults';
 import { createMerger } from './write/merger';
 import { openForReading, openForWriting } from './database/open';
 import { putStatus, readStatuses } from './node-status';
@@ -70,7 +70,7 @@ function reader(db: Database, words: Words): AccountingReader {
     cluster === undefined ? undefined : words.find('cluster', cluster);
   return {
     job: (query: JobQuery) =>
-      answer(db, () => {
+      asPromise(db, () => {
         const cluster = clusterId(query.cluster);
         if (cluster === null) return arrangeAttempts([], query);
         const parameters = { job_id: query.job_id, task_id: query.task_id, cluster_id: cluster };
@@ -83,9 +83,9 @@ function reader(db: Database, words: Words): AccountingReader {
           found.push(fromRow(cellsOf(row), SERIES_CELLS, many ? null : 0, words, plan));
         return { ...arrangeAttempts(found, query), ...(many ? { few_fields: true } : {}) };
       }),
-    taskTable: (query) => answer(db, () => db.transaction(() => taskTable(db, words, query))()),
+    taskTable: (query) => asPromise(db, () => db.transaction(() => taskTable(db, words, query))()),
     jobs: (numbers, fields) =>
-      answer(db, () => {
+      asPromise(db, () => {
         const plan = rowPlan(fields);
         const statement = prepared<[string], string>(db, jobsQuery(plan.columns), 'pluck');
         const found: StoredRecord[] = [];
@@ -95,7 +95,7 @@ function reader(db: Database, words: Words): AccountingReader {
       }),
     records: (query: RecordsQuery) =>
       // One transaction, so that the list and its totals are of the same moment.
-      answer(db, () =>
+      asPromise(db, () =>
         db.transaction(() => ({
           records: selectRecords(db, words, query),
           totals: query.totals === false ? noTotals() : totalsOf(db, words, query),
@@ -104,15 +104,15 @@ function reader(db: Database, words: Words): AccountingReader {
     pages: (query) => recordPages(db, words, query),
     tables: recordTables(db, words),
     jobLines: (query, wanted) =>
-      answer(db, () =>
+      asPromise(db, () =>
         db.transaction(() => {
           const found = jobLines(db, words, query, wanted);
           return found && { ...found, totals: totalsOf(db, words, query) };
         })(),
       ),
-    summary: (query: SummaryQuery) => answer(db, () => db.transaction(() => summarise(db, words, query))()),
+    summary: (query: SummaryQuery) => asPromise(db, () => db.transaction(() => summarise(db, words, query))()),
     running: ({ cluster, since }: RunningQuery) =>
-      answer(db, () => {
+      asPromise(db, () => {
         const id = clusterId(cluster);
         if (id === null) return [];
         const parameters = { since, cluster_id: id };
@@ -121,8 +121,8 @@ function reader(db: Database, words: Words): AccountingReader {
         const read = db.transaction(() => statement.all(parameters).map(storedOf));
         return read().sort(byPlace);
       }),
-    nodes: ({ since }) => answer(db, () => readStatuses(db, since)),
-    close: () => answer(db, () => void db.close()),
+    nodes: ({ since }) => asPromise(db, () => readStatuses(db, since)),
+    close: () => asPromise(db, () => void db.close()),
   };
 }
 
@@ -145,7 +145,7 @@ function merging(db: Database, words: Words): AccountingStore['merge'] {
     return outcomes;
   });
   return (records) =>
-    answer(db, () => {
+    asPromise(db, () => {
       try {
         return mergeAll.immediate(records);
       } catch (error) {
@@ -167,7 +167,7 @@ export function storeOn(db: Database, words: Words): AccountingStore {
   return {
     ...reader(db, words),
     merge: merging(db, words),
-    saveHeartbeat: (status) => answer(db, () => putStatus(db, status)),
+    saveHeartbeat: (status) => asPromise(db, () => putStatus(db, status)),
   };
 }
 

@@ -28,13 +28,13 @@ export const GRID_ENGINE = `CASE WHEN r.peak_rss_lower_bytes IS NULL AND r.ge_ma
     AND r.ge_maxvmem_bytes NOT IN (coalesce(r.h_vmem_limit_bytes, 0), coalesce(r.h_vmem_request_bytes, 0))
     THEN r.ge_maxvmem_bytes END`;
 /** As `heldBytes` (cause.ts) says. */
-export const HELD = `coalesce(r.peak_rss_lower_bytes, ${GRID_ENGINE})`;
+export const HELD_BYTES = `coalesce(r.peak_rss_lower_bytes, ${GRID_ENGINE})`;
 
-const SHARE = `(CAST(${HELD} AS double precision) / nullif(r.limit_bytes, 0))`;
+const SHARE = `(CAST(${HELD_BYTES} AS double precision) / nullif(r.limit_bytes, 0))`;
 /** The bounds of a filter as conditions on `r`. */
 export const BOUNDS = [
-  ['peak_at_least', `${HELD} >=`],
-  ['peak_at_most', `${HELD} <=`],
+  ['peak_at_least', `${HELD_BYTES} >=`],
+  ['peak_at_most', `${HELD_BYTES} <=`],
   ['limit_at_least', 'r.limit_bytes >='],
   ['limit_at_most', 'r.limit_bytes <='],
   ['share_at_least', `${SHARE} >=`],

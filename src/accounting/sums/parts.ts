@@ -4,7 +4,7 @@ import type { Changes, HourRecords, KeptHours, Piece } from './kept-hours';
 import type { Span } from './periods';
 import type { SumPlan } from './plan';
 import { DaySums } from './roll-up';
-import type { EarlierRow, FactRow, Summer } from './summer';
+import type { EarlierRow, FactRow, SummaryBuilder } from './summer';
 
 /** What a store must read; each record goes to `add`. */
 export type Reading = {
@@ -25,7 +25,7 @@ export class PartsSum {
   constructor(
     private readonly query: SummaryQuery,
     private readonly plan: SumPlan,
-    private readonly summer: Summer,
+    private readonly summer: SummaryBuilder,
   ) {
     const { by, cluster = null } = query;
     this.keyAt = by === 'day' || by === 'cluster' ? 0 : DIMENSIONS.indexOf(by);

@@ -22,7 +22,7 @@ export interface RolledGroup {
 }
 
 /** A job of a group that was counted before the period. */
-export interface Again {
+export interface RepeatedJob {
   readonly set: number;
   readonly cluster: string;
   readonly key: GroupKey;
@@ -70,7 +70,7 @@ export class DaySums {
   }
 
   /** What `earlier` records of its jobs, with their keys of all DIMENSIONS, mean for each group. */
-  again(earlier: Iterable<EarlierRow>): readonly Again[] {
+  again(earlier: Iterable<EarlierRow>): readonly RepeatedJob[] {
     const last = new Map<RolledGroup, Map<JobKey, number>>();
     for (const { countedAt, cluster, job, keys } of earlier)
       for (let set = 0; set < GROUPING_SETS.length; set++) {
@@ -115,7 +115,7 @@ export function partsOf({ unit, day }: LargerPeriod): [unit: number, first: numb
 /** Sums up a month from its days, or a year from its months. */
 export class PeriodSums {
   private readonly found = new Map<string, RolledGroup>();
-  private readonly before: Again[] = [];
+  private readonly before: RepeatedJob[] = [];
 
   constructor(private readonly period: LargerPeriod) {}
 
@@ -127,7 +127,7 @@ export class PeriodSums {
   }
 
   /** Adds a job that one of the period's parts has counted again. */
-  addAgain(again: Again): void {
+  addAgain(again: RepeatedJob): void {
     const { set, cluster, key, before } = again;
     if (before < this.period.day * DAY_MS) this.before.push(again);
     else this.groupOf(set, cluster, key).sums.totals.jobs--;
@@ -137,7 +137,7 @@ export class PeriodSums {
     return [...this.found.values()];
   }
 
-  again(): readonly Again[] {
+  again(): readonly RepeatedJob[] {
     return this.before;
   }
 

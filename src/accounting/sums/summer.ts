@@ -51,7 +51,7 @@ export interface RolledRow {
 export type GroupTotals = readonly [GroupKey, Totals];
 
 /** Jobs of a group that an earlier period of the interval has counted already. */
-export interface AgainRow {
+export interface RepeatedJobRow {
   readonly cluster: string;
   readonly key: GroupKey;
   readonly jobs: number;
@@ -66,7 +66,7 @@ const countedSince = ({ before }: HourGroup, since: number): number =>
  * interval and once in each group: a job counts on the first of its days, and later periods' counts of it are
  * subtracted.
  */
-export class Summer {
+export class SummaryBuilder {
   private readonly sums = newSums();
   private readonly groups = new Map<GroupKey, MutableTotals>();
   /** The hours' groups: they are many, and only added up once it is known which of them the answer lists. */
@@ -154,7 +154,7 @@ export class Summer {
   }
 
   /** For the same periods: subtracts jobs that an earlier part of the interval has counted. */
-  subtractAgain(rows: Iterable<AgainRow>): void {
+  subtractAgain(rows: Iterable<RepeatedJobRow>): void {
     for (const { cluster, key, jobs } of rows) {
       this.sums.totals.jobs -= jobs;
       if (this.plan.rolled?.groups === null && this.query.by !== 'day')
@@ -191,7 +191,7 @@ export class Summer {
     for (const [key, totals] of groups) addTotals(this.groupOf(key), totals);
   }
 
-  subtractAgainOfGroups(rows: Iterable<AgainRow>): void {
+  subtractAgainOfGroups(rows: Iterable<RepeatedJobRow>): void {
     for (const { key, jobs } of rows) this.groupOf(key).jobs -= jobs;
   }
 

@@ -14,15 +14,15 @@ import { loadSettings } from '../../record/settings';
 import type { ClassFields } from '../../report/advice/class-advice';
 import type { ClassHistory } from '../../report/advice/class-history';
 import { classRequest, renderClass, renderClassCsv, renderClassJson } from '../../report/advice/class-screen';
-import { steeredBy } from '../../report/advice/fit';
+import { nextRequestComplex } from '../../report/advice/fit';
 import { latestRuns, recordsOf } from '../../report/job/job-run';
 import { parseRisk } from '../arguments';
-import { acts, CommandError, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
+import { commandAction, CommandError, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
 import { findJob, findNewest, parseJobArguments, type JobSources } from '../job/find-job';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { historyOf } from '../records/find';
 import { queueChoice } from '../records/options';
-import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores } from '../stores/stores';
+import { ACCOUNTING_OPTION, realSources, emptyExitStatus, withStores } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 interface AdviseOptions extends GlobalOptions {
@@ -55,7 +55,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--queue <name>', 'in this queue')
     .option('--cluster <name>', 'of this cluster')
     .option(...ACCOUNTING_OPTION)
-    .action(acts<AdviseOptions, [readonly string[]]>(context, showAdvice));
+    .action(commandAction<AdviseOptions, [readonly string[]]>(context, showAdvice));
 }
 
 /** The kind of job that is asked about. */
@@ -116,7 +116,7 @@ async function ofJob(word: string | undefined, terminal: Terminal, sources: JobS
   const own = recordsOf(runs);
   const programs = programsOfRecord(record);
   return {
-    fields: { owner, jobName, slots, pe, project, queue, programs, cluster, complex: steeredBy(record, own) },
+    fields: { owner, jobName, slots, pe, project, queue, programs, cluster, complex: nextRequestComplex(record, own) },
     own,
     requests: account?.category ?? '',
   };
@@ -194,7 +194,7 @@ async function showAdvice(words: readonly string[], options: AdviseOptions, term
     const kind = await kindOf(words, options, terminal, { readers: stores.readers, running });
     if (kind === null) {
       warn(terminal, `advise: ${words[0] ?? 'last'}: no such job is known; name its script, or --name and --owner`);
-      return statusOfNothing(stores);
+      return emptyExitStatus(stores);
     }
     const { own, requests } = kind;
     const history = historyOf(stores.readers, terminal.now());
@@ -207,6 +207,6 @@ async function showAdvice(words: readonly string[], options: AdviseOptions, term
     if (!isKnown) warn(terminal, `advise: ${nothingKnown(fields)}`);
     if (format !== 'text') terminal.write(format === 'json' ? renderClassJson(report) : renderClassCsv(advice));
     else if (isKnown) writeLines(terminal, renderClass(report, screenOf(terminal, options, settings)));
-    return isKnown ? EXIT.found : statusOfNothing(stores);
+    return isKnown ? EXIT.found : emptyExitStatus(stores);
   });
 }

@@ -3,7 +3,7 @@ import { ownCredentials } from '../../accounting/open-store';
 import { connect } from '../../accounting/postgres/connect';
 import { initDatabase } from '../../accounting/postgres/schema';
 import { StoreError } from '../../accounting/store-error';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
 import { textOrJson, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -18,7 +18,7 @@ export function register(database: Command, context: CommandContext): void {
     .description('create roles, tables and functions in an existing database, or upgrade them to this version')
     .argument('<url>', 'postgres://ADMIN@HOST/DATABASE, as a role that may create roles')
     .option('--credentials <file>', 'pgpass file of mode 0600 with the password (default: ~/.pgpass)')
-    .action(acts<DatabaseOptions, [string]>(context, initPostgres));
+    .action(commandAction<DatabaseOptions, [string]>(context, initPostgres));
 }
 
 const NEXT = [

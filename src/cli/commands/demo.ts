@@ -12,7 +12,7 @@ import { reasonOf } from '../../base/user-error';
 import { privateCluster } from '../../record/job-name';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode } from '../../sampler/node-store/storage';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
 import { hookConfText } from '../install/hook-conf';
 import { DEMO_JOBS, type DemoJob } from '../demo/jobs';
 import { warn, writeLines } from '../output';
@@ -29,7 +29,9 @@ interface DemoOptions extends GlobalOptions {
 
 /** `qmemacct demo` */
 export function register(command: Command, context: CommandContext): void {
-  command.option('--keep', 'keep the private directory and show its path').action(acts<DemoOptions>(context, runDemo));
+  command
+    .option('--keep', 'keep the private directory and show its path')
+    .action(commandAction<DemoOptions>(context, runDemo));
 }
 
 /** Copies the hooks as an installation has them, with absolute paths in the hook.conf beside them. */

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { loadSettings, type Settings } from '../../record/settings';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { choiceOf, JOB_MAILS, writeChoice, type DigestChoice, type JobMail } from '../nightly/digest-choices';
 import { textOrJson, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
@@ -19,7 +19,7 @@ export function register(command: Command, context: CommandContext): void {
       'also a mail when a job has ended, one for an array job; for a single job: qsub -ac qmemacct=mail',
     )
     .option('--at-risk', 'also a mail when a job may run out of memory, once per reason')
-    .action(acts<DigestOptions, [string]>(context, digest));
+    .action(commandAction<DigestOptions, [string]>(context, digest));
 }
 
 function meaning(

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { reasonOf } from '../../base/user-error';
 import { loadSettings } from '../../record/settings';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { checkAccounting } from '../doctor/check-accounting';
 import { checkClock, checkTools } from '../doctor/check-tools';
 import { checkExport } from '../doctor/check-export';
@@ -47,7 +47,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--execution-host', 'check what jobs need, even where none have run yet')
     .option('--all', 'ask the doctor of every execution host, and show what is wrong, each fault once with its hosts')
     .option('--node-check <template>', `with --all: how to run a command on a host (default: '${SSH}')`)
-    .action(acts<DoctorOptions>(context, doctor));
+    .action(commandAction<DoctorOptions>(context, doctor));
 }
 
 /** Does not wait for a host that asks for a password or does not answer. */

@@ -11,15 +11,15 @@ import { loadSettings, type Settings } from '../../record/settings';
 import { plural } from '../../report/format/units';
 import { addIntervalOptions } from '../common-options';
 import { parseInterval, type Interval } from '../arguments';
-import { acts, type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
+import { commandAction, type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
 import { warn } from '../output';
 import { countedReaders } from '../records/counted-readers';
 import { addRecordFilterOptions, recordChoiceOf } from '../records/options';
 import { daysToWrite } from '../export/days';
 import type { PushOptions } from '../export/push';
-import { sayShown } from '../records/subject';
+import { warnOfHiddenJobs } from '../records/subject';
 import { describeSeries, parseMetricNames, withNodeReader } from '../stores/node-database';
-import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
+import { ACCOUNTING_OPTION, realSources, emptyExitStatus, withStores, type Sources } from '../stores/stores';
 import { errorOutput, interruption, progressLine, type Terminal } from '../terminal';
 
 const SUBJECTS = ['records', 'series', 'samples'] as const;
@@ -56,7 +56,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--columns <names>', 'records: only these, in this order: job_id,owner (default: all)')
     .option('--metric <names>', 'samples: only these: "a,b"; the name of a source stands for all of its metrics')
     .option(...ACCOUNTING_OPTION)
-    .action(acts<ExportOptions, [Subject]>(context, exportTable));
+    .action(commandAction<ExportOptions, [Subject]>(context, exportTable));
   command
     .command('push')
     .description(
@@ -103,7 +103,7 @@ async function withRecords(
   const choice = recordChoiceOf({ ...options });
   let said = false;
   const onShown = (shown: Shown): void => {
-    if (!said) sayShown(shown, choice.owner, terminal);
+    if (!said) warnOfHiddenJobs(shown, choice.owner, terminal);
     said = true;
   };
   const filterOf = ({ since, until }: Interval): RecordFilter => ({
@@ -118,7 +118,7 @@ async function withRecords(
         subject === 'records'
           ? recordTable(filterOf(part), columns, readers, onShown)
           : seriesTable(filterOf(part), readers, onShown),
-      statusOfNothing: statusOfNothing(stores),
+      statusOfNothing: emptyExitStatus(stores),
     });
   });
 }

@@ -12,7 +12,7 @@ import { deliverRecords } from '../../sampler/delivery/outbox-feeder';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode, type TidyOutcome } from '../../sampler/node-store/storage';
 import { plural } from '../../report/format/units';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { textOrJson, warn, writeLines } from '../output';
 import { makePrivateState } from '../run/private-state';
 import { ownPathFault, ownStorePath } from '../stores/stores';
@@ -28,7 +28,7 @@ export function register(command: Command, context: CommandContext): void {
   command
     .option('--patience <seconds>', 'how long to try an accounting DB that does not answer', '30')
     .option('--quiet', 'report problems only')
-    .action(acts<FlushOptions>(context, flush));
+    .action(commandAction<FlushOptions>(context, flush));
 }
 
 const AGAIN_AFTER_MS = 500;

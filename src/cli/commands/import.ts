@@ -9,7 +9,7 @@ import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import { escapeForTerminal, escapeJson } from '../../report/format/escape';
 import { formatCount, formatDuration, formatPercent } from '../../report/format/units';
-import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { openHistory } from '../../accounting/open-store';
 import { becomeDeliverer, importSettings } from '../stores/maintenance';
 import { ownStorePath } from '../stores/stores';
@@ -47,7 +47,7 @@ export function register(command: Command, context: CommandContext): void {
     )
     .option('--dry-run', 'only show what the files contain')
     .option('--unreadable', 'list the lines that could not be read and were set aside')
-    .action(acts<ImportOptions, [readonly string[]]>(context, importAccounting));
+    .action(commandAction<ImportOptions, [readonly string[]]>(context, importAccounting));
 }
 
 /** At most this many unreadable lines are listed as text. */

@@ -5,7 +5,7 @@ import { findCell } from '../../gridengine/find-cell';
 import { loadSettings } from '../../record/settings';
 import { sourceSettingsProblems } from '../../sampler/source-settings';
 import { ALL_SOURCE_FACTS } from '../../sources/registry';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { askListener } from '../doctor/ask-listener';
 import { listenerFinding } from '../doctor/check-kernel-events';
 import { confirmed } from '../install/steps';
@@ -76,7 +76,7 @@ export function register(command: Command, context: CommandContext): void {
     .addOption(new Option('--env <path>', 'a static "env": wanted where this Grid Engine passes LD_* on to root hooks'))
     .option('--backup <dir>', 'where to keep the old texts (default: STATE/backup)')
     .addHelpText('after', HELP)
-    .action(acts<InstallOptions>(context, install));
+    .action(commandAction<InstallOptions>(context, install));
 }
 
 const ONLY_NODE = ['accounting', 'stateDir', 'runDir', 'nightly', 'serve'] as const;

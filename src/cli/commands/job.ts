@@ -26,14 +26,14 @@ import { writerOf } from '../records/accounts';
 import { findDistinct, historyOf } from '../records/find';
 import { countOf } from '../records/options';
 import { askLists, hasRecent, withArrays } from '../job/array-tasks';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import {
   ACCOUNTING_OPTION,
   commandStores,
   noStoreMessage,
   readStores,
   realSources,
-  statusOfNothing,
+  emptyExitStatus,
   type Sources,
 } from '../stores/stores';
 import { RUN_FIELDS, wholeRuns } from '../job/whole-runs';
@@ -94,7 +94,7 @@ export function register(command: Command, context: CommandContext): void {
     )
     .option('--chart <metric>', 'draw this metric over time; on the host where it ran')
     .option(...ACCOUNTING_OPTION)
-    .action(acts<JobOptions, [readonly string[]]>(context, showJobs));
+    .action(commandAction<JobOptions, [readonly string[]]>(context, showJobs));
 }
 
 interface Named extends Pick<JobArgument, 'job_id' | 'cluster'> {
@@ -445,6 +445,6 @@ export async function showJobs(
       await writeFound({ reports: found, unfinished }, options, { readers, settings, live: asked }, terminal);
     const arrays = found.filter(({ runs }) => isArray(runs));
     if (!nothing) return statusOfWorst(options, () => arrays.length === 0 || arrays.some(knowsWorst), terminal);
-    return unfinished.problem === null ? statusOfNothing(stores) : EXIT.unavailable;
+    return unfinished.problem === null ? emptyExitStatus(stores) : EXIT.unavailable;
   });
 }

@@ -5,7 +5,7 @@ import {
   renderMetricList,
   renderMetricMarkdown,
 } from '../../report/series/metric-list';
-import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { metricFacts } from '../metric-facts';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
@@ -20,7 +20,7 @@ interface MetricsOptions extends GlobalOptions {
 export function register(command: Command, context: CommandContext): void {
   command
     .addOption(new Option('--format <format>', 'of the list (default: text)').choices(FORMATS))
-    .action(acts<MetricsOptions>(context, listMetrics));
+    .action(commandAction<MetricsOptions>(context, listMetrics));
 }
 
 /** Lists the metrics; resolves to the exit status. Rejects with CommandError. */

@@ -8,7 +8,7 @@ import { openWholeStore } from '../../accounting/sqlite/read/whole-store';
 import { StoreError } from '../../accounting/store-error';
 import { escapeForTerminal } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
 import { interruption, progressLine, type Terminal } from '../terminal';
 import { textOrJson, warn, writeLines } from '../output';
 
@@ -22,7 +22,7 @@ export function register(command: Command, context: CommandContext): void {
     .argument('<file>', 'the SQLite accounting DB')
     .argument('<url>', 'postgres://USER@HOST/DATABASE, as a member of qmemacct_owner')
     .option('--credentials <file>', 'pgpass file of mode 0600 with the password (default: ~/.pgpass)')
-    .action(acts<MigrateOptions, [string, string]>(context, migrateSite));
+    .action(commandAction<MigrateOptions, [string, string]>(context, migrateSite));
 }
 
 const MOST_LINES = 20;

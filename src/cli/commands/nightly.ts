@@ -2,7 +2,7 @@ import { constants, existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
-import { may } from '../../base/file-state';
+import { isPermitted } from '../../base/file-state';
 import { reasonOf } from '../../base/user-error';
 import { warn as log } from '../../base/log';
 import { LimitedLog } from '../../base/log-limit';
@@ -10,7 +10,7 @@ import { readClusterName } from '../../gridengine/cluster-name';
 import { findCell } from '../../gridengine/find-cell';
 import { loadSettings, type Settings } from '../../record/settings';
 import { plural } from '../../report/format/units';
-import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { interruption, progressLine, type Terminal } from '../terminal';
 import { becomeDeliverer } from '../stores/maintenance';
 import { ownerAddress } from '../mail/address';
@@ -46,7 +46,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--no-mail', 'send no mail; a later run without this option does')
     .option('--force', 'repeat what is done already; mails that were sent are sent again')
     .addHelpText('after', HELP)
-    .action(acts<NightlyCommandOptions>(context, nightly));
+    .action(commandAction<NightlyCommandOptions>(context, nightly));
 }
 
 /** At most this many of a night's problems are logged; --json has them all. */
@@ -78,7 +78,7 @@ function describeNightly({ done, open, skipped, mails, troubles, interrupted }: 
 /** Whether a run would create the accounting DB: there is none, and its directory is writable. */
 function isToBeMade(accounting: string): boolean {
   if (!accounting.startsWith('/') || existsSync(accounting)) return false;
-  return may(dirname(accounting), constants.W_OK | constants.X_OK);
+  return isPermitted(dirname(accounting), constants.W_OK | constants.X_OK);
 }
 
 /** What a run would do now, without doing it; one line each. */

@@ -12,7 +12,7 @@ import {
 } from '../../report/nodes/judge';
 import { renderCheck, renderNodes, renderNodesCsv, renderNodesJson, renderUnknown } from '../../report/nodes/nodes';
 import { parseTimeArgument } from '../arguments';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { executionHosts } from '../doctor/host-role';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { noStoreMessage, realSources, withSiteStore, type Sources } from '../stores/stores';
@@ -32,7 +32,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--warning <time>', 'warn of no heartbeat, or a record waiting, for this long (30m, 2h, 1d)', '30m')
     .option('--critical <time>', 'the same, critical', '2h')
     .option('--check', 'one line for Nagios or Icinga; status 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN')
-    .action(acts<NodesOptions>(context, showNodes));
+    .action(commandAction<NodesOptions>(context, showNodes));
 }
 
 /** Where the command reads from; tests replace it. */

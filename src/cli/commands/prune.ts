@@ -4,7 +4,7 @@ import { isoDay } from '../../accounting/sums/periods';
 import { firstKept } from '../../accounting/upkeep';
 import { loadSettings, type Settings } from '../../record/settings';
 import { formatBytes, formatCount } from '../../report/format/units';
-import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
 import { textOrJson, warn, writeLines } from '../output';
@@ -15,7 +15,9 @@ interface PruneOptions extends GlobalOptions {
 
 /** `qmemacct prune` */
 export function register(command: Command, context: CommandContext): void {
-  command.option('--dry-run', 'only show how many records are old enough').action(acts<PruneOptions>(context, prune));
+  command
+    .option('--dry-run', 'only show how many records are old enough')
+    .action(commandAction<PruneOptions>(context, prune));
 }
 
 /** How many days the settings keep each kind of data in the accounting DB. */

@@ -20,8 +20,8 @@ import { Kinds } from '../../report/rules/kinds';
 import { loadRules } from '../../report/rules/rule-set';
 import type { Screen } from '../../report/screen/screen';
 import { formatCount } from '../../report/format/units';
-import { acts, type CommandContext, type CommandError, EXIT, usageError } from '../command';
-import { realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
+import { commandAction, type CommandContext, type CommandError, EXIT, usageError } from '../command';
+import { realSources, emptyExitStatus, withStores, type Sources } from '../stores/stores';
 import { writeAccounts, writeAll, writerOf, type AccountSources } from '../records/accounts';
 import { countedReaders } from '../records/counted-readers';
 import { findRecords, findSummary, historyOf } from '../records/find';
@@ -37,7 +37,13 @@ import {
   recordColumnsOf,
   recordSortOf,
 } from '../records/options';
-import { namedSubject, type NamedSubject, filterSubject, type RecordSubject, sayShown } from '../records/subject';
+import {
+  namedSubject,
+  type NamedSubject,
+  filterSubject,
+  type RecordSubject,
+  warnOfHiddenJobs,
+} from '../records/subject';
 import type { Terminal } from '../terminal';
 import { furtherBack, parseInterval, type Interval } from '../arguments';
 
@@ -54,7 +60,7 @@ export function register(command: Command, context: CommandContext): void {
     '--class <name>',
     'of this class, by the rules: leak, idle-cores, serial ... ("qmemacct rules" lists them)',
   );
-  addRecordListOptions(command).action(acts<RecordListOptions>(context, showChosen));
+  addRecordListOptions(command).action(commandAction<RecordListOptions>(context, showChosen));
 }
 
 /** `qmemacct owner|project|queue|host NAME --since 7d` */
@@ -224,7 +230,7 @@ async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Pr
       terminal,
       `${formatCount(ofClass.leftOut)} runs were left out: more than can be examined one by one; shorten the period`,
     );
-  sayShown(answer.shown, sought.filter.owner, terminal);
+  warnOfHiddenJobs(answer.shown, sought.filter.owner, terminal);
   if (format === 'text') {
     const read = answer.records.map(({ record }) => record);
     const waits = subject.choice.owner === undefined ? [] : firstWaits(read);
@@ -269,7 +275,7 @@ export async function showRecords(
     const filter = await onKnownHost(asked, readers);
     const counted = await countedReaders(stores, filter);
     const sought = { filter, readers, counted, rules, history: historyOf(readers, terminal.now()) };
-    const onShown = (which: Shown): void => sayShown(which, filter.owner, terminal);
+    const onShown = (which: Shown): void => warnOfHiddenJobs(which, filter.owner, terminal);
     const isAll = sort === 'time' && options.limit === undefined && options.class === undefined;
     const shown =
       format !== 'text' && isAll
@@ -277,7 +283,7 @@ export async function showRecords(
         : await showLines(wanted, sought, terminal);
     if (shown > 0) return EXIT.found;
     warn(terminal, nothingFound(subject, interval, terminal.now()));
-    return statusOfNothing(stores);
+    return emptyExitStatus(stores);
   });
 }
 

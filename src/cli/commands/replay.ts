@@ -13,11 +13,11 @@ import { pastRuns } from '../../report/advice/past-runs';
 import { renderReplay, renderReplayCsv, renderReplayJson } from '../../report/advice/replay';
 import { addIntervalOptions } from '../common-options';
 import { furtherBack, parseInterval, parseRisk } from '../arguments';
-import { acts, CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
+import { commandAction, CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { countedReaders } from '../records/counted-readers';
 import { distinctPages } from '../records/find';
-import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type OpenStores } from '../stores/stores';
+import { ACCOUNTING_OPTION, realSources, emptyExitStatus, withStores, type OpenStores } from '../stores/stores';
 import { progressLine, type Terminal } from '../terminal';
 
 interface ReplayOptions extends GlobalOptions {
@@ -42,7 +42,7 @@ export function register(command: Command, context: CommandContext): void {
       ]),
     )
     .option(...ACCOUNTING_OPTION)
-    .action(acts<ReplayOptions>(context, showReplay));
+    .action(commandAction<ReplayOptions>(context, showReplay));
 }
 
 /** Shows what the advice would have done; resolves to the exit status. Rejects with CommandError or StoreError. */
@@ -100,7 +100,7 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
     if (runs.count > 0) return success(new Map([[OWN_HISTORY, runs]]));
     const hint = furtherBack(since, terminal.now(), '365d');
     warn(terminal, `replay: no job of this time has a known memory need${hint}`);
-    return failure(statusOfNothing(stores));
+    return failure(emptyExitStatus(stores));
   };
   try {
     return await withStores(options.accounting, settings, terminal, realSources, read);

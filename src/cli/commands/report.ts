@@ -14,8 +14,8 @@ import { makeReport } from '../../report/efficiency/build';
 import type { Report } from '../../report/efficiency/report';
 import { renderReport } from '../../report/efficiency/text';
 import { formatInterval } from '../../report/format/local-time';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
-import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
+import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { ACCOUNTING_OPTION, realSources, emptyExitStatus, withStores, type Sources } from '../stores/stores';
 import { countedReaders } from '../records/counted-readers';
 import { findRecords, findSummary } from '../records/find';
 import { ownerAddress } from '../mail/address';
@@ -55,7 +55,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--output <file>', 'write it to this file')
     .option('--mail', 'send it, as text and HTML: to mail_admins; with --owner to that user')
     .option(...ACCOUNTING_OPTION)
-    .action(acts<ReportOptions>(context, showReport));
+    .action(commandAction<ReportOptions>(context, showReport));
 }
 
 const dimensionOf = (text: string): Dimension => SUMMED.find(({ one }) => one === text)?.by ?? 'owner';
@@ -156,7 +156,7 @@ export async function showReport(
       writeOutput(options.output, rendered(report, format, options, terminal, settings));
     else if (recipients === null) terminal.write(rendered(report, format, options, terminal, settings));
     if (recipients !== null) for (const line of await mailReport(report, recipients, settings)) warn(terminal, line);
-    return nothing ? statusOfNothing(stores) : EXIT.found;
+    return nothing ? emptyExitStatus(stores) : EXIT.found;
   });
 }
 

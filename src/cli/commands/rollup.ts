@@ -2,14 +2,14 @@ import type { Command } from 'commander';
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import { loadSettings, type Settings } from '../../record/settings';
 import { formatCount } from '../../report/format/units';
-import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
 import { textOrJson, warn, writeLines } from '../output';
 
 /** `qmemacct rollup` */
 export function register(command: Command, context: CommandContext): void {
-  command.action(acts<GlobalOptions>(context, rollup));
+  command.action(commandAction<GlobalOptions>(context, rollup));
 }
 
 /** `rollup`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */

@@ -8,7 +8,7 @@ import { parseRules } from '../../report/rules/rule';
 import { loadRules } from '../../report/rules/rule-set';
 import { renderFacts, renderRules, renderRulesCsv, renderRulesJson } from '../../report/rules/rule-list';
 import { SHIPPED_RULES } from '../../report/rules/shipped';
-import { acts, type CommandContext, CommandError, type GlobalOptions, EXIT } from '../command';
+import { commandAction, type CommandContext, CommandError, type GlobalOptions, EXIT } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -24,7 +24,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--check <file>', 'check a file of rules, and change nothing')
     .option('--fields', 'list the fields that rules can name; "qmemacct metrics" lists the metrics')
     .option('--toml', 'print the shipped rules as their file, to copy from')
-    .action(acts<RulesOptions>(context, showRules));
+    .action(commandAction<RulesOptions>(context, showRules));
 }
 
 function checkFile(path: string, terminal: Terminal): number {

@@ -14,7 +14,7 @@ import { renderJson } from '../../report/records/json';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { outputFormat, screenOf, warn, type OutputFormat } from '../output';
 import { ownState } from '../run/private-state';
-import { runJob, untilDelivered, written, type Subject } from '../run/run-job';
+import { runJob, untilDelivered, writeOrFail, type Subject } from '../run/run-job';
 import { openRowStream } from '../run/stream-rows';
 import { ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
@@ -152,7 +152,7 @@ async function runAndReport(words: readonly string[], options: RunOptions, termi
   const interval = options.interval === undefined ? undefined : number('--interval', options.interval, 0.05, 3600);
   const slots = whole('--slots', options.slots, 1, 65_536);
   const settings = siteSettings(options.config, terminal);
-  const state = written(ownStorePath(terminal.env), () => ownState(terminal.env, interval, settings));
+  const state = writeOrFail(ownStorePath(terminal.env), () => ownState(terminal.env, interval, settings));
   const csv = typeof options.csv === 'string' ? options.csv : undefined;
   const rows = openRowStream({ jsonl: options.jsonl, csv }, terminal.env);
   const { record, problem, exitStatus } = await runJob(state, subject, options.hVmem ?? null, slots, rows);

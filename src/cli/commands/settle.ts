@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { loadSettings } from '../../record/settings';
 import { formatCount } from '../../report/format/units';
-import { acts, EXIT, type CommandContext, type GlobalOptions } from '../command';
+import { commandAction, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { textOrJson, warn, writeLines } from '../output';
 import { workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
 
 /** `qmemacct settle` */
 export function register(command: Command, context: CommandContext): void {
-  command.action(acts<GlobalOptions>(context, settle));
+  command.action(commandAction<GlobalOptions>(context, settle));
 }
 
 /** `settle`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */

@@ -11,13 +11,13 @@ import {
   renderTopJson,
   type TopReport,
 } from '../../report/records/top';
-import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
-import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
+import { commandAction, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { ACCOUNTING_OPTION, realSources, emptyExitStatus, withStores, type Sources } from '../stores/stores';
 import { countedReaders } from '../records/counted-readers';
 import { findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { addRecordFilterOptions, lineLimitOf, recordChoiceOf } from '../records/options';
-import { sayShown } from '../records/subject';
+import { warnOfHiddenJobs } from '../records/subject';
 import type { Terminal } from '../terminal';
 import { addIntervalOptions, SUMMED, type Summed } from '../common-options';
 import { furtherBack, parseInterval } from '../arguments';
@@ -42,7 +42,7 @@ export function register(command: Command, context: CommandContext): void {
   addRecordFilterOptions(addIntervalOptions(command))
     .option('--limit <n>', 'at most this many lines (default: 20; all with --json and --csv)')
     .option(...ACCOUNTING_OPTION)
-    .action(acts<TopOptions, [string]>(context, showTop));
+    .action(commandAction<TopOptions, [string]>(context, showTop));
 }
 
 const LINES_ON_A_SCREEN = 20;
@@ -83,7 +83,7 @@ export async function showTop(
     const { since, until } = interval;
     const asked = { ...choice, since: since.getTime(), until: until.getTime() };
     const answer = await findSummary({ ...asked, by: ranked.by }, await countedReaders(stores, asked));
-    sayShown(answer.shown, choice.owner, terminal);
+    warnOfHiddenJobs(answer.shown, choice.owner, terminal);
     const groups = rankGroups(answer.groups, RANKINGS[by]);
     const screen = screenOf(terminal, options, settings);
     if (groups.length === 0) {
@@ -94,7 +94,7 @@ export async function showTop(
           ? '; none of these jobs has a peak: --by requested ranks them by their requests'
           : furtherBack(since, terminal.now());
       warn(terminal, `top ${ranked.many}: ${none} from ${formatInterval(since, until, 'to')}${fix}`);
-      if (format === 'text') return statusOfNothing(stores);
+      if (format === 'text') return emptyExitStatus(stores);
     }
     const filter = describeFilter(choice, screen);
     const shown = groups.slice(0, lines);
@@ -109,6 +109,6 @@ export async function showTop(
     };
     if (format === 'text') writeLines(terminal, renderTop(report, screen));
     else terminal.write(format === 'json' ? renderTopJson(report) : renderTopCsv(report));
-    return groups.length > 0 ? EXIT.found : statusOfNothing(stores);
+    return groups.length > 0 ? EXIT.found : emptyExitStatus(stores);
   });
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { packageRoot } from '../../base/package-root';
 import { readSite } from '../../gridengine/site';
 import { loadSettings } from '../../record/settings';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { readHistory } from '../install/backups';
 import { backupDirectory, makeChanges, requireQconf } from '../install/configure-hooks';
 import { confirmed } from '../install/steps';
@@ -42,7 +42,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--purge', 'with --node: also the state directory and the configuration, records included')
     .option('--backup <dir>', 'where the old texts are kept (default: STATE/backup)')
     .addHelpText('after', HELP)
-    .action(acts<UninstallOptions>(context, uninstall));
+    .action(commandAction<UninstallOptions>(context, uninstall));
 }
 
 async function removeFromNode(options: UninstallOptions, terminal: Terminal): Promise<number> {

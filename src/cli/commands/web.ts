@@ -4,7 +4,7 @@ import { loadSettings } from '../../record/settings';
 import { problemOf } from '../../base/problem-document';
 import { ClientError, newServerClient } from '../../server/client/server-client';
 import { signInLinkShape } from '../../server/routes/sign-in-link';
-import { acts, type CommandContext, CommandError, EXIT, type GlobalOptions } from '../command';
+import { commandAction, type CommandContext, CommandError, EXIT, type GlobalOptions } from '../command';
 import { textOrJson, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -16,7 +16,7 @@ interface WebOptions extends GlobalOptions {
 export function register(command: Command, context: CommandContext): void {
   command
     .option('--socket <path>', 'ask the server at this socket, not at serve_socket')
-    .action(acts<WebOptions>(context, printLink));
+    .action(commandAction<WebOptions>(context, printLink));
 }
 
 const LOOPBACK = /^http:\/\/(?:127\.|localhost|\[::1\])/;

@@ -1,6 +1,6 @@
 import { constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { may } from '../../base/file-state';
+import { isPermitted } from '../../base/file-state';
 import { strayCgroups } from '../../sampler/job/job-cgroups';
 import { readText } from '../../sources/files';
 import { JOBS_GROUP, V1_CONTROLLERS } from '../../sources/job/job-cgroup';
@@ -111,7 +111,7 @@ export function checkCgroups(
   { root, procRoot, writable }: CgroupPlace = {
     root: '/sys/fs/cgroup',
     procRoot: '/proc',
-    writable: (path) => may(path, constants.W_OK),
+    writable: (path) => isPermitted(path, constants.W_OK),
   },
 ): { readonly findings: readonly Finding[]; readonly cgroup: SourceState } {
   const mounted = readHierarchies(root);

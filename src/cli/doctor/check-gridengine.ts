@@ -1,7 +1,7 @@
 import { constants, existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { may } from '../../base/file-state';
+import { isPermitted } from '../../base/file-state';
 import { reasonOf } from '../../base/user-error';
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { askDialect } from '../../gridengine/ask-dialect';
@@ -183,7 +183,7 @@ function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): 
       ),
     ];
   const envs = new Set(places.flatMap(({ ours }) => ours?.env ?? []));
-  const unusable = [...envs].filter((path) => !may(path, constants.X_OK));
+  const unusable = [...envs].filter((path) => !isPermitted(path, constants.X_OK));
   if (unusable.length > 0)
     return [
       problem(

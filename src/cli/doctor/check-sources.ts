@@ -13,7 +13,7 @@ import {
 } from '../../sources/source';
 import { findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
-import { describeReadings, probeProcessSource, probeSource, type Ground, type Probe } from './probe-source';
+import { describeReadings, probeProcessSource, probeSource, type SourcePlace, type Probe } from './probe-source';
 
 const { ok, note, warning, problem } = findingsIn('sources');
 
@@ -22,7 +22,7 @@ export type SourceState = { readonly found: string } | Unavailable;
 
 /** How the sources are probed; tests replace it with a made-up machine. */
 export interface SourceProbes {
-  readonly ground: Ground;
+  readonly ground: SourcePlace;
   /** The process that the process sources are tried on. */
   readonly pid: number;
   readonly nodeSources: readonly Source[];

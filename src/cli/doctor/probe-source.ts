@@ -14,7 +14,7 @@ import {
 } from '../../sources/source';
 
 /** The places that a source reads, without its options. */
-export type Ground = Omit<Place, 'options'>;
+export type SourcePlace = Omit<Place, 'options'>;
 
 /** The result of trying a source once. `opened`: the source could be opened, whatever the reading gave. */
 export interface Probe {
@@ -28,7 +28,7 @@ interface Opened {
 
 function probe<T extends Opened>(
   source: SourceFacts & { readonly open: (place: Place) => T | Unavailable },
-  ground: Ground,
+  ground: SourcePlace,
   settings: Settings,
   read: (open: T) => Probe['answer'],
 ): Probe {
@@ -44,13 +44,13 @@ function probe<T extends Opened>(
 }
 
 /** Opens a source, reads it once and closes it, in this process. Never throws. */
-export const probeSource = (source: Source, ground: Ground, settings: Settings): Probe =>
+export const probeSource = (source: Source, ground: SourcePlace, settings: Settings): Probe =>
   probe(source, ground, settings, (open) => open.read());
 
 /** Like `probeSource`, for a source that reads processes. */
 export const probeProcessSource = (
   source: ProcessSource,
-  ground: Ground,
+  ground: SourcePlace,
   settings: Settings,
   pids: readonly number[],
 ): Probe => probe(source, ground, settings, (open) => open.read(pids));

@@ -17,7 +17,7 @@ const MOST_OF_OWNER = 2000;
 const asked = list(askedJob, MOST_JOBS);
 const FORGOTTEN_AFTER_MS = DAY_MS;
 
-export const askedName = (cluster: string, job: number): string => `${cluster} ${job}`;
+export const askedKey = (cluster: string, job: number): string => `${cluster} ${job}`;
 
 /** The jobs that asked for a mail, kept in a file that outlives the server, as qmaster forgets ended jobs. */
 export class AskedJobs {
@@ -36,7 +36,7 @@ export class AskedJobs {
   ) {
     this.problem = logChanges(warn, `${path} is written again`);
     for (const jobs of groupBy(this.read(), ({ owner }) => owner).values())
-      for (const job of jobs.slice(0, MOST_OF_OWNER)) this.jobs.set(askedName(job.cluster, job.job), job);
+      for (const job of jobs.slice(0, MOST_OF_OWNER)) this.jobs.set(askedKey(job.cluster, job.job), job);
   }
 
   /** Adds the running jobs that ask for a mail, and forgets jobs gone for a day; `now` in ms. */
@@ -45,7 +45,7 @@ export class AskedJobs {
     const ofOwner = new Map<string, number>();
     for (const { owner } of this.jobs.values()) ofOwner.set(owner, (ofOwner.get(owner) ?? 0) + 1);
     for (const { job, owner } of running) {
-      const name = askedName(cluster, job);
+      const name = askedKey(cluster, job);
       if (this.jobs.get(name)?.owner !== owner) {
         const count = ofOwner.get(owner) ?? 0;
         if (count >= MOST_OF_OWNER || this.jobs.size >= MOST_JOBS) continue;
@@ -66,7 +66,7 @@ export class AskedJobs {
 
   /** For a job whose mail was sent. The file is written at the next `look` only: until then the ledger knows. */
   forget(cluster: string, job: number): void {
-    this.remove(askedName(cluster, job));
+    this.remove(askedKey(cluster, job));
   }
 
   private remove(name: string): void {

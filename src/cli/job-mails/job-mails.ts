@@ -9,7 +9,7 @@ import { messageId } from '../mail/message';
 import type { Ledger, MailName } from '../nightly/ledger';
 import { sendOnce } from '../nightly/send-night';
 import type { UserChoice } from '../nightly/digest-choices';
-import { askedName, type AskedJobs } from './asked-jobs';
+import { askedKey, type AskedJobs } from './asked-jobs';
 import type { ClusterFacts, RiskFact } from './cluster-facts';
 import { endedJobs, stateOfJob } from './ended-jobs';
 import { ASKED_FOR, endedMail, riskMail, turnedOn, type MailText } from './job-mail';
@@ -118,7 +118,7 @@ export class JobMails {
     return [...groupBy(this.parts.asked.all(), ({ owner }) => owner)].map(([owner, jobs]) => ({
       owner,
       since: Math.min(...jobs.map(({ since }) => since)) - CLOCKS_APART_MS,
-      jobs: new Set(jobs.map(({ cluster, job }) => askedName(cluster, job))),
+      jobs: new Set(jobs.map(({ cluster, job }) => askedKey(cluster, job))),
     }));
   }
 
@@ -129,7 +129,7 @@ export class JobMails {
     const at = now().getTime();
     let wantsPending = false;
     for (const job of await endedJobs(owner, Math.max(since, at - LOOK_BACK_MS), at, reader)) {
-      if (jobs?.has(askedName(job.cluster, job.job)) === false) continue;
+      if (jobs?.has(askedKey(job.cluster, job.job)) === false) continue;
       const state = stateOfJob(job, facts, at);
       const what = `${job.cluster} ${job.job} ${job.submittedAt}`;
       const isWhole = !job.mayGoOn || this.#isWhole(what, state, at);

@@ -9,7 +9,7 @@ import type { JobRecord } from '../../record/record';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
 import type { JobReport } from '../../report/job/job';
 import { usageError } from '../command';
-import { findDistinct, unite } from '../records/find';
+import { findDistinct, mergeStoreRecords } from '../records/find';
 
 /** Where the records of a job come from. */
 export interface JobSources {
@@ -46,7 +46,7 @@ async function gather(query: JobQuery, { readers, running }: JobSources): Promis
   const [first = [], ...others] = answers.map(({ records }) => records).filter(({ length }) => length > 0);
   const isOne = others.length === 0 && live.length === 0;
   const unitedRuns = (): readonly JobAttempt[] =>
-    arrangeAttempts(unite([...first, ...others.flat(), ...live.map(asStored)]), { all: true }).records;
+    arrangeAttempts(mergeStoreRecords([...first, ...others.flat(), ...live.map(asStored)]), { all: true }).records;
   const all = isOne ? first : unitedRuns();
   const found = [...groupBy(all, ({ record }) => record.cluster)].flatMap(([cluster, runs]) =>
     // A bare number means a job of the cluster, as private runs have names such as run-7.

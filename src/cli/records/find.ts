@@ -7,7 +7,7 @@ import { ClassHistory } from '../../report/advice/class-history';
 import type { FindJobs } from '../../report/records/accounts';
 
 /** Merges records of several stores into one for each run. */
-export function unite(records: readonly StoredRecord[]): readonly StoredRecord[] {
+export function mergeStoreRecords(records: readonly StoredRecord[]): readonly StoredRecord[] {
   const found = new Map<string, StoredRecord>();
   for (const stored of records) {
     const key = recordKeyText(stored.record);
@@ -33,7 +33,7 @@ export async function findDistinct(
 ): Promise<readonly StoredRecord[]> {
   if (readers.length === 0) return [];
   const { records } = await findRecords(query, readers);
-  return readers.length > 1 ? unite(records) : records;
+  return readers.length > 1 ? mergeStoreRecords(records) : records;
 }
 
 /** Like `findDistinct`, page by page, for many records; from several stores all on one page. Throws StoreError. */
@@ -46,7 +46,7 @@ export async function* distinctPages(
     for await (const { records } of reader.pages(query))
       if (readers.length === 1) yield records;
       else all.push(...records);
-  if (readers.length > 1) yield unite(all);
+  if (readers.length > 1) yield mergeStoreRecords(all);
 }
 
 const EVERY_GROUP = 1_000_000_000;
@@ -67,7 +67,7 @@ export async function findSummary(query: SummaryQuery, readers: readonly Account
 export function jobsIn(readers: readonly AccountingReader[]): FindJobs {
   return async (numbers, fields) => {
     const found = (await Promise.all(readers.map((reader) => reader.jobs(numbers, fields)))).flat();
-    return readers.length > 1 ? unite(found) : found;
+    return readers.length > 1 ? mergeStoreRecords(found) : found;
   };
 }
 

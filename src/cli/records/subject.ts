@@ -81,6 +81,6 @@ const WORDS: Readonly<Record<Shown, string>> = {
 };
 
 /** Tells a user who asked for everybody's jobs that not all are shown. */
-export function sayShown(shown: Shown | undefined, owner: string | undefined, terminal: Terminal): void {
+export function warnOfHiddenJobs(shown: Shown | undefined, owner: string | undefined, terminal: Terminal): void {
   if (shown !== undefined && owner === undefined) warn(terminal, WORDS[shown]);
 }

@@ -66,7 +66,7 @@ function describeRun(job: number, spool: string, attached: boolean): RunDescript
 const MAKE_ROOM = 'make room there, or set XDG_STATE_HOME to a directory that you may write to';
 
 /** Returns what `write` returns; for use before anything is started. Throws CommandError if it fails. */
-export function written<T>(directory: string, write: () => T): T {
+export function writeOrFail<T>(directory: string, write: () => T): T {
   try {
     return write();
   } catch (error) {
@@ -150,7 +150,7 @@ export async function runJob(
   if ('pid' in subject && attachedStart === null)
     throw new CommandError(`process ${subject.pid}: there is none; "ps" lists those that run`, EXIT.usage);
   const name = 'pid' in subject ? `pid-${subject.pid}` : basename(subject.command);
-  const { job, spool } = written(state.directory, () => {
+  const { job, spool } = writeOrFail(state.directory, () => {
     const taken = takeJobNumber(state);
     writeSpool(taken.spool, { job: taken.job, name, hVmem, slots, pe: null }, Date.now());
     return taken;
@@ -161,7 +161,7 @@ export async function runJob(
   let sampler: ChildProcess | null = null;
   let isStarted = false as boolean;
   try {
-    written(state.directory, () => {
+    writeOrFail(state.directory, () => {
       mkdirSync(directory, { mode: 0o700 });
       writeFileSync(join(directory, 'job'), formatRunDescription(run));
     });

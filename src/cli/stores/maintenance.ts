@@ -1,6 +1,6 @@
 import { constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { may } from '../../base/file-state';
+import { isPermitted } from '../../base/file-state';
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import { openHistory } from '../../accounting/open-store';
 import type { Ownership } from '../../base/set-owner';
@@ -13,7 +13,7 @@ import { madeOwnStorePath } from './stores';
 /** Whether the caller may write to an accounting DB, or make it if it does not exist. */
 function mayWrite(accounting: string): boolean {
   if (isPostgresUrl(accounting)) return true;
-  return may(existsSync(accounting) ? accounting : dirname(accounting), constants.W_OK);
+  return isPermitted(existsSync(accounting) ? accounting : dirname(accounting), constants.W_OK);
 }
 
 /**

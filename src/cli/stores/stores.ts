@@ -175,7 +175,7 @@ export async function openStores(
 }
 
 /** The exit status if nothing was found: after a problem with a store, the answer may exist all the same. */
-export function statusOfNothing({ problems }: Pick<OpenStores, 'problems'>): number {
+export function emptyExitStatus({ problems }: Pick<OpenStores, 'problems'>): number {
   return problems.length > 0 ? EXIT.unavailable : EXIT.nothing;
 }
 

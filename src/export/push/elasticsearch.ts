@@ -4,7 +4,7 @@ import type { SinkSettings } from '../../record/export-sinks';
 import { countedAt } from '../../record/facts';
 import { PLAIN_COLUMNS, type ColumnType } from '../../record/plain-columns';
 import { recordKeyText, type JobRecord } from '../../record/record';
-import { outcomeOf, said, tryPost, type Answer } from './post';
+import { outcomeOf, printableAnswer, tryPost, type Answer } from './post';
 import { later, type Outcome, type Sink } from './sink';
 
 const MOST = 500;
@@ -55,13 +55,14 @@ function judge(answer: Answer, count: number): Outcome {
   const items = parsed.value.items.map(({ create }) => create);
   if (items.length !== count) return later(`it answered for ${items.length} of ${count} records`);
   const open = items.find((one) => !isDone(one) && !isRefused(one));
-  if (open !== undefined) return later(`status ${open.status} for a record: ${said(JSON.stringify(open.error ?? ''))}`);
+  if (open !== undefined)
+    return later(`status ${open.status} for a record: ${printableAnswer(JSON.stringify(open.error ?? ''))}`);
   const refused = items.filter(isRefused);
   const [first] = refused;
   return {
     kind: 'sent',
     refused: refused.length,
-    reason: first === undefined ? '' : said(JSON.stringify(first.error ?? '')),
+    reason: first === undefined ? '' : printableAnswer(JSON.stringify(first.error ?? '')),
   };
 }
 

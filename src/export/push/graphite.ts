@@ -5,7 +5,7 @@ import { groupBy } from '../../base/group-by';
 import type { SinkSettings } from '../../record/export-sinks';
 import { fructosaPaths } from './fructosa';
 import type { Point } from './point';
-import { connectionProblem, trusted } from './post';
+import { connectionProblem, trustedCertificates } from './post';
 import { later, SENT, type Outcome, type Sink } from './sink';
 
 const LONGEST_PART = 200;
@@ -101,7 +101,7 @@ function open(settings: SinkSettings, onReady: () => void): Socket {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const port = Number(url.port);
   if (url.protocol === 'tcp:') return connectTcp({ host, port }, onReady);
-  const ca = trusted(settings);
+  const ca = trustedCertificates(settings);
   const name = isIP(host) === 0 ? { servername: host } : {};
   return connectTls({ host, port, ...name, ...(ca === undefined ? {} : { ca }) }, onReady);
 }

@@ -2,7 +2,7 @@ import { checkJson, nullable, number, object, refined, string, type Shape } from
 import { groupBy } from '../../base/group-by';
 import type { SinkSettings } from '../../record/export-sinks';
 import type { Point } from './point';
-import { outcomeOf, said, tryPost, type Answer } from './post';
+import { outcomeOf, printableAnswer, tryPost, type Answer } from './post';
 import type { Outcome, Sink } from './sink';
 
 const MOST = 5000;
@@ -52,7 +52,7 @@ const count: Shape<number> = {
 };
 const answerShape = object({
   partialSuccess: nullable(
-    object({ rejectedDataPoints: nullable(count), errorMessage: nullable(refined(string, said)) }),
+    object({ rejectedDataPoints: nullable(count), errorMessage: nullable(refined(string, printableAnswer)) }),
   ),
 });
 

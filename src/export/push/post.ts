@@ -29,7 +29,7 @@ interface Posted {
 const MOST_BYTES = 16 * MIB;
 
 /** Certificates to trust; undefined: only Node's own. Throws if the file can't be read. */
-export function trusted({ ca }: Pick<SinkSettings, 'ca'>): string[] | undefined {
+export function trustedCertificates({ ca }: Pick<SinkSettings, 'ca'>): string[] | undefined {
   return ca === '' ? undefined : [...rootCertificates, readFileSync(ca, 'utf8')];
 }
 
@@ -60,7 +60,7 @@ export async function post(settings: SinkSettings, { url, type, scheme, body, pa
     'content-type': type,
     'content-length': Buffer.byteLength(body),
   };
-  const ca = trusted(settings);
+  const ca = trustedCertificates(settings);
   const options = { method: 'POST', headers, agent: false as const };
   const asked =
     url.protocol === 'https:'
@@ -71,7 +71,7 @@ export async function post(settings: SinkSettings, { url, type, scheme, body, pa
 }
 
 /** A server's text, shortened, without control characters. */
-export const said = (text: string): string => printable(text.trim().slice(0, 200));
+export const printableAnswer = (text: string): string => printable(text.trim().slice(0, 200));
 
 const LONGEST_WAIT_MS = 3_600_000;
 
@@ -94,7 +94,7 @@ const REFUSES_DATA = [400, 422];
 export function outcomeOf({ status, text, retryAfter }: Answer, count: number): Outcome {
   if (status >= 200 && status < 300) return SENT;
   if (status === 413) return { kind: 'too-large' };
-  const words = said(text);
+  const words = printableAnswer(text);
   if (REFUSES_DATA.includes(status)) return { kind: 'sent', refused: count, reason: `status ${status}: ${words}` };
   return later(`status ${status}: ${WHY[status] ?? words}`, waitMs(retryAfter));
 }

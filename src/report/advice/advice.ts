@@ -9,7 +9,7 @@ import type { Bracket, JobRecord } from '../../record/record';
 import { complexOf, limitOf, requestOf } from '../../record/request';
 import { hitLimit, succeeded } from '../job/ending';
 import type { Prediction } from './class-advice';
-import { asStopped, CLOSE_TO_LIMIT, needOf, type Need } from './fit';
+import { judgedByStoppingLimit, CLOSE_TO_LIMIT, needOf, type Need } from './fit';
 
 /** The factor from a peak to a request: the next run is never quite the same. */
 export const HEADROOM = 1.2;
@@ -199,7 +199,8 @@ export function adviseAlone(all: readonly JobRecord[], predicted: Prediction): A
   return advice?.prediction === null ? advice : adviceBy(measured, measured, null);
 }
 
-export const measureAll = (records: readonly JobRecord[]): readonly Measured[] => asStopped(records).map(measure);
+export const measureAll = (records: readonly JobRecord[]): readonly Measured[] =>
+  judgedByStoppingLimit(records).map(measure);
 
 export function adviceOf(measured: readonly Measured[], predicted: Prediction | null): Advice | null {
   const isKnownKind = predicted?.risk != null;

@@ -17,7 +17,7 @@ import {
   WORTHWHILE,
   type Measured,
 } from './advice';
-import { byLimitOf, underVmem } from './fit';
+import { wasStoppedByVmem, judgedByVmem } from './fit';
 
 /** From this many tasks on, 1 % of them is at least one task. */
 const MANY = 100;
@@ -102,7 +102,7 @@ export class ArrayNeeds {
   add(needs: readonly Measured[]): void {
     let [asAsked, vmem] = [0, 0];
     for (const measured of needs) {
-      const other = underVmem(measured.record);
+      const other = judgedByVmem(measured.record);
       const measuredThere = other === measured.record ? measured : measure(other);
       asAsked = Math.max(asAsked, neededOrMore(measured));
       vmem = Math.max(vmem, neededOrMore(measuredThere));
@@ -147,7 +147,7 @@ export class ArrayNeeds {
     if (count < MANY) return null;
     const all = adviceOf(measureAll(this.decisive), null);
     if (all === null) return null;
-    const needed = Float64Array.from(this.decisive.some(byLimitOf) ? this.underVmem : this.asAsked).sort();
+    const needed = Float64Array.from(this.decisive.some(wasStoppedByVmem) ? this.underVmem : this.asAsked).sort();
     const most = needed[Math.ceil(count * 0.99) - 1] ?? Infinity;
     if (!Number.isFinite(most)) return null;
     const { bytes, text } = roundRequest(most * HEADROOM);

@@ -7,7 +7,7 @@ import type { StoredRecord } from '../../record/merge';
 import { nameClass } from '../../record/name-class';
 import { programsOfRecord } from '../../record/programs';
 import { jobGroups, recordsOf, type JobRun } from '../job/job-run';
-import { steeredBy } from './fit';
+import { nextRequestComplex } from './fit';
 import type { MemoryRun } from './past-runs';
 import {
   adviseClass,
@@ -131,7 +131,7 @@ export class ClassHistory {
     if (job?.owner == null || job.job_name === null) return Promise.resolve(null);
     const { owner, job_name, slots, pe, project, queue, cluster } = job;
     const programs = programsOfRecord(job);
-    const complex = steeredBy(job, recordsOf(runs));
+    const complex = nextRequestComplex(job, recordsOf(runs));
     const fields = { owner, jobName: nameClass(job_name), slots, pe, project, queue, programs, cluster, complex };
     return this.predictions.getOrMake(JSON.stringify(fields), () => this.memoryOf(fields));
   }

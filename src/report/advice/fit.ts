@@ -39,21 +39,22 @@ function largestNeed(record: JobRecord): Need | null {
 }
 
 /** The records of a job, judged by h_vmem where that stopped the job, whatever complex the site steers memory by. */
-export function asStopped(records: readonly JobRecord[]): readonly JobRecord[] {
-  return records.some(byLimitOf) ? records.map(underVmem) : records;
+export function judgedByStoppingLimit(records: readonly JobRecord[]): readonly JobRecord[] {
+  return records.some(wasStoppedByVmem) ? records.map(judgedByVmem) : records;
 }
 
 /** Whether h_vmem stopped the job. */
-export const byLimitOf = (record: JobRecord): boolean => ['execd', 'refusal'].includes(memoryEnd(record)?.by ?? '');
+export const wasStoppedByVmem = (record: JobRecord): boolean =>
+  ['execd', 'refusal'].includes(memoryEnd(record)?.by ?? '');
 
 /** The record judged by h_vmem, if it has a request of that. */
-export function underVmem(record: JobRecord): JobRecord {
+export function judgedByVmem(record: JobRecord): JobRecord {
   return record.h_vmem === null ? record : judgedBy(record, H_VMEM);
 }
 
 /** The complex that the next request of a job is for; `records`: all records of the job. */
-export const steeredBy = (job: JobRecord, records: readonly JobRecord[]): string =>
-  complexOf(records.some(byLimitOf) ? underVmem(job) : job);
+export const nextRequestComplex = (job: JobRecord, records: readonly JobRecord[]): string =>
+  complexOf(records.some(wasStoppedByVmem) ? judgedByVmem(job) : job);
 
 /** The record judged by this complex, whether it requested that or not. */
 export function judgedBy(record: JobRecord, complex: string): JobRecord {

@@ -14,7 +14,7 @@ import { wholeOf } from '../job/job-whole';
 import type { Cause } from '../why/hypothesis';
 import { whyEnded } from '../why/why';
 import { hasUnknownPart, neededPerSlot, slotsOf } from './advice';
-import { asStopped, judgedBy, needOf } from './fit';
+import { judgedByStoppingLimit, judgedBy, needOf } from './fit';
 
 type Run = readonly [JobRecord, ...JobRecord[]];
 
@@ -89,7 +89,7 @@ export function pastRuns(stored: readonly StoredRecord[], complex: string | null
 function memoryRun(run: Run, complex: string | null): MemoryRun | null {
   const base = baseOf(run);
   if (base === null) return null;
-  const needs = asStopped(wholeOf(run).needs);
+  const needs = judgedByStoppingLimit(wholeOf(run).needs);
   let needed = 0;
   let limit: number | null = null;
   for (const record of needs) {

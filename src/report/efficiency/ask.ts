@@ -38,7 +38,7 @@ export interface ReportQuestion {
 }
 
 /** Records that were looked for on some days. */
-export interface Found {
+export interface FoundRecords {
   readonly records: readonly JobRecord[];
   /** There are more such records than these. */
   readonly cut: boolean;
@@ -54,13 +54,13 @@ interface WasterFound {
 }
 
 /** What the store said: all that a report is made from. */
-export interface Material {
+export interface ReportData {
   readonly question: ReportQuestion;
   readonly clusters: readonly string[];
   readonly site: SummaryAnswer;
   /** The ten owners that wasted most. */
   readonly wasters: readonly WasterFound[];
-  readonly killed: KilledJobs & Pick<Found, 'cut' | 'days'>;
+  readonly killed: KilledJobs & Pick<FoundRecords, 'cut' | 'days'>;
   /** Job names of those owners whose jobs mostly stayed far below their limit. */
   readonly farBelow: { readonly names: readonly NameFound[]; readonly days: readonly string[] | null };
   readonly hosts: HostFindings;
@@ -101,7 +101,7 @@ async function recordsIn(reader: ReportReader, query: RecordsQuery): Promise<rea
   return records.map(({ record }) => record);
 }
 
-async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Promise<Found> {
+async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Promise<FoundRecords> {
   const records: JobRecord[] = [];
   let cut = where.days !== null;
   for (const span of where.spans) {
@@ -313,7 +313,7 @@ async function askForHeartbeats(
  * Asks a store for a report's figures: sums from its roll-ups, and a bounded number of records for the lists of single
  * jobs, on the days that weigh most where the period has more. Rejects with StoreError.
  */
-export async function askForReport(reader: ReportReader, question: ReportQuestion): Promise<Material> {
+export async function askForReport(reader: ReportReader, question: ReportQuestion): Promise<ReportData> {
   const { by, owner, cluster } = question;
   const alone = owner !== null;
   const period: Span = { since: question.since.getTime(), until: question.until.getTime() };

@@ -1,5 +1,5 @@
 import { FAR_BELOW_LIMIT } from '../../record/sums';
-import { type Material, askForReport, type ReportQuestion, type ReportReader } from './ask';
+import { type ReportData, askForReport, type ReportQuestion, type ReportReader } from './ask';
 import { coverageOf, hostProblems, hostsWithoutJobs, silentNodes } from './coverage';
 import { lineOfKilled, lineOfName, type NameFound } from './job-line';
 import { REPORT_SCHEMA, type JobLine, type Report, type ShareOfLimit } from './report';
@@ -28,7 +28,7 @@ const couldAskForLess = ({ advice, limit_bytes: limit, peak_bytes: peak }: JobLi
   advice === null ? peak !== null && peak < FAR_BELOW_LIMIT * (limit ?? 0) : advice.kind === 'lower';
 
 /** The report that the store's answers make. */
-function buildReport(material: Material): Report {
+function buildReport(material: ReportData): Report {
   const { question, site, wasters, killed, farBelow } = material;
   const fitting = fittingOf(site.totals);
   const wasteOfAll = unusedGibHours(site.totals);

@@ -1,4 +1,4 @@
-import { maybeReserved } from '../../record/cause';
+import { mayBeReservation } from '../../record/cause';
 import { measuredUpper } from '../../record/peak-figure';
 import type { BracketSource, JobRecord, OpenReason, Trust } from '../../record/record';
 import { explainOpen, explainSource } from '../format/bracket';
@@ -97,7 +97,7 @@ export function trustFacts(record: JobRecord, screen: Screen): readonly string[]
   return [
     sampling(record),
     ...sources(record),
-    ...(record.peak_rss === null && maybeReserved(record) ? [RESERVED] : []),
+    ...(record.peak_rss === null && mayBeReservation(record) ? [RESERVED] : []),
     ...(unseen > 0 ? [`the first ${formatDuration(unseen)} were not sampled`] : []),
     ...openEnds(record, screen),
     ...limited(record),

@@ -1,6 +1,6 @@
 import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
-import { countedByGridEngine, maybeReserved } from '../../record/cause';
+import { countedByGridEngine, mayBeReservation } from '../../record/cause';
 import { queueWait } from '../../record/efficiency';
 import { measuredUpper, shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
@@ -144,7 +144,7 @@ function renderQuality({ total, memoryHost, records }: JobWhole, screen: Screen)
   const every = total.interval_seconds === null ? '' : `, every ${formatDuration(total.interval_seconds)}`;
   const standing = peak === null ? '' : `; ${STANDINGS[bracketStanding(peak)] ?? ''}`;
   const counted = peak === null && countedByGridEngine(memoryHost) !== null ? '; ~: its maxvmem' : '';
-  const reserved = peak === null && records.some(maybeReserved) ? `; ${RESERVED}` : '';
+  const reserved = peak === null && records.some(mayBeReservation) ? `; ${RESERVED}` : '';
   const words = `Data quality: ${SOURCES[total.trust]}${samples}${every}${standing}${counted}${reserved}`;
   return wrap(words, screen.width - 2).map((line) => screen.style.faint(`  ${line}`));
 }

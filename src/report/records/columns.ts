@@ -1,5 +1,5 @@
 import { sumOfKnown } from '../../base/known';
-import { jobLineOf, perHost, untilOf, type JobLine } from '../../accounting/job-line';
+import { jobLineOf, perHost, endOrStart, type JobLine } from '../../accounting/job-line';
 import { H_VMEM } from '../../gridengine/memory-complex';
 import { memoryEfficiency, queueWait } from '../../record/efficiency';
 import { jobName } from '../../record/job-name';
@@ -99,7 +99,7 @@ function earliest(line: RecordLine, of: Of<string | null>): string | null {
 }
 
 function untilText({ latest }: JobLine, screen: Screen): string {
-  const text = moment(untilOf(latest), screen);
+  const text = moment(endOrStart(latest), screen);
   return text === '' || latest.ended_at !== null ? text : `${text} ${screen.glyphs.ellipsis}`;
 }
 

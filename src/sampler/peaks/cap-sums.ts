@@ -1,6 +1,6 @@
 import { boolean, integer, list, number, object, type ValueOf } from '../../base/shape';
 import type { BracketSource, OpenReason } from '../../record/record';
-import type { Interval, Life, Marks } from './interval-caps';
+import type { Interval, ProcessLife, HighWaterMarks } from './interval-caps';
 import type { UpperEnd } from './peaks';
 
 /** The largest sums of caps over all moments with the same numbers of unknown processes (upper-ends.ts). */
@@ -57,7 +57,7 @@ export class CapSums {
     let vmem = 0;
     let root = 0;
     let others = 0;
-    const unknown = new Map<Life, Marks>();
+    const unknown = new Map<ProcessLife, HighWaterMarks>();
     for (const { begins, life, marks, unknown: isUnknown } of interval.moments()) {
       const sign = begins ? 1 : -1;
       if (isUnknown) {

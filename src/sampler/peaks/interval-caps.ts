@@ -1,15 +1,18 @@
 /** High-water marks of one program, or of one copy made by fork, in bytes; `rss` includes its slack. */
-export interface Marks {
+export interface HighWaterMarks {
   readonly rss: number;
   readonly vmem: number;
 }
 
-export const NOTHING: Marks = { rss: 0, vmem: 0 };
+export const NOTHING: HighWaterMarks = { rss: 0, vmem: 0 };
 
-const larger = (a: Marks, b: Marks): Marks => ({ rss: Math.max(a.rss, b.rss), vmem: Math.max(a.vmem, b.vmem) });
+const larger = (a: HighWaterMarks, b: HighWaterMarks): HighWaterMarks => ({
+  rss: Math.max(a.rss, b.rss),
+  vmem: Math.max(a.vmem, b.vmem),
+});
 
 /** One process of the job. Times in microseconds of the monotonic clock. */
-export class Life {
+export class ProcessLife {
   died: number | null = null;
   /** An exec event has come since the last reading. */
   execHeard = false;
@@ -58,7 +61,7 @@ class Cap {
   /** The mark of a program that an exec replaced is lost. */
   unknown = false;
 
-  take(marks: Marks, executed: boolean): void {
+  take(marks: HighWaterMarks, executed: boolean): void {
     if (executed) {
       this.program = larger(this.program, marks);
       this.executed = true;
@@ -66,7 +69,7 @@ class Cap {
   }
 
   /** What counts for `life` in the interval, which ends at `to`; null: nothing. */
-  counted(life: Life, to: number): Marks | null {
+  counted(life: ProcessLife, to: number): HighWaterMarks | null {
     // Before its birth only the copy in the making can have been there.
     if (life.born > to) return life.executed ? null : this.copy;
     if (this.unknown || this.executed) return this.program;
@@ -78,20 +81,20 @@ class Cap {
 interface Moment {
   readonly at: number;
   readonly begins: boolean;
-  readonly life: Life;
-  readonly marks: Marks;
+  readonly life: ProcessLife;
+  readonly marks: HighWaterMarks;
   readonly unknown: boolean;
 }
 
 /** The time from one sweep to the next, with the cap of each process that lived then. */
 export class Interval {
   to = Infinity;
-  readonly caps = new Map<Life, Cap>();
+  readonly caps = new Map<ProcessLife, Cap>();
 
   constructor(readonly from: number) {}
 
   /** Notes that the process lived in the interval; returns its cap. */
-  add(life: Life): Cap {
+  add(life: ProcessLife): Cap {
     let cap = this.caps.get(life);
     if (cap === undefined) this.caps.set(life, (cap = new Cap()));
     return cap;

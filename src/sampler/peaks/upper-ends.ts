@@ -2,7 +2,7 @@ import { integer, list, nullable, object, oneOf, type ValueOf } from '../../base
 import { OPEN_REASONS } from '../../record/fields';
 import type { OpenReason } from '../../record/record';
 import { CapSums, SAVED_CAP_SUMS, type UnknownBounds, type UpperResult } from './cap-sums';
-import { Interval, Life, NOTHING, type Marks } from './interval-caps';
+import { Interval, ProcessLife, NOTHING, type HighWaterMarks } from './interval-caps';
 
 /**
  * Upper bounds of a job's peaks, from the kernel's fork, exec and exit events and from readings of high-water marks.
@@ -48,13 +48,13 @@ export type LifeEvent =
       readonly at: number;
       readonly pid: number;
       /** null: no exit record came. */
-      readonly marks: Marks | null;
+      readonly marks: HighWaterMarks | null;
       /** Over its whole life; 0: unknown. */
       readonly minorFaults: number;
     };
 
 /** One process as a sweep saw it. */
-export interface SweepReading extends Marks {
+export interface SweepReading extends HighWaterMarks {
   readonly pid: number;
   /** Just before it was read. */
   readonly at: number;
@@ -91,7 +91,7 @@ type SavedUpperEnds = ValueOf<typeof SAVED_UPPER_ENDS>;
 
 /** The upper bounds of one job; `saved` continues the work of another sampler process. */
 export class UpperEnds {
-  private readonly living = new Map<number, Life>();
+  private readonly living = new Map<number, ProcessLife>();
   private readonly sums: CapSums;
   private readonly reasons: Set<OpenReason>;
   private events: LifeEvent[] = [];
@@ -178,8 +178,8 @@ export class UpperEnds {
     return all;
   }
 
-  private begin(pid: number, born: number, copyFrom: number, executed: boolean): Life {
-    const life = new Life(pid, pid === this.rootPid, born, Math.min(born, copyFrom), executed);
+  private begin(pid: number, born: number, copyFrom: number, executed: boolean): ProcessLife {
+    const life = new ProcessLife(pid, pid === this.rootPid, born, Math.min(born, copyFrom), executed);
     this.living.set(pid, life);
     this.current.add(life);
     return life;
@@ -218,7 +218,7 @@ export class UpperEnds {
     this.settle(life, event.marks ?? NOTHING, life.executed);
   }
 
-  private takeFork(at: number, parent: Life | undefined, child: number, thread: number): void {
+  private takeFork(at: number, parent: ProcessLife | undefined, child: number, thread: number): void {
     const known = parent?.takeFork(thread, at) ?? at;
     if (child === this.rootPid) this.rootForkSeen = true;
     const life = this.begin(child, at, known, false);
@@ -245,7 +245,7 @@ export class UpperEnds {
   }
 
   /** Adds a process without a fork event: it is older than the first event, or of unknown origin. */
-  private adopt({ pid, forkedNoExec }: SweepReading): Life {
+  private adopt({ pid, forkedNoExec }: SweepReading): ProcessLife {
     this.reasons.add(this.rootForkSeen && pid !== this.rootPid ? 'unknown-origin' : 'start-gap');
     const closing = this.intervals.at(-1);
     const since = (closing ?? this.current).from;
@@ -258,7 +258,7 @@ export class UpperEnds {
    * Notes that a program's mark is lost: for the current interval, the `back` intervals before it, and older ones that
    * still wait for a mark. What is read from now on is another program's.
    */
-  private lose(life: Life, back: number): void {
+  private lose(life: ProcessLife, back: number): void {
     life.replaced = true;
     const recent = this.intervals.length - back;
     for (const [index, interval] of [...this.intervals, this.current].entries()) {
@@ -268,7 +268,7 @@ export class UpperEnds {
   }
 
   /** Takes marks of a process for all intervals that wait for some; closed intervals ended before they were read. */
-  private settle(life: Life, marks: Marks, executed: boolean): void {
+  private settle(life: ProcessLife, marks: HighWaterMarks, executed: boolean): void {
     for (const interval of [...this.intervals, this.current]) {
       const cap = interval.caps.get(life);
       if (cap === undefined || cap.known) continue;

@@ -60,7 +60,7 @@ async function ask(
 }
 
 /** The values that were given. */
-export function given<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+export function definedOnly<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [Name in keyof T]?: Exclude<T[Name], undefined>;
   };
@@ -82,7 +82,7 @@ interface JobValues {
 /** The records of a job (array task). */
 export function jobQuestion({ job, ...choice }: JobValues, site: Site): AccountingQuery {
   const task = job.task === null ? {} : { task_id: job.task };
-  const query = { job_id: job.job, ...task, ...given(choice) };
+  const query = { job_id: job.job, ...task, ...definedOnly(choice) };
   return { what: 'job', query, dialect: dialectOf(site), rulesFile: site.settings.rules_file };
 }
 
@@ -103,7 +103,7 @@ const jobRoute = route({
 
 /** An array job, its tasks added up. */
 export function arrayQuestion({ job, cluster }: JobValues, site: Site): AccountingQuery {
-  const query = { job_id: job.job, ...given({ cluster }) };
+  const query = { job_id: job.job, ...definedOnly({ cluster }) };
   return { what: 'array', query, dialect: dialectOf(site), rulesFile: site.settings.rules_file };
 }
 
@@ -226,7 +226,7 @@ const recordsRoute = route({
   problems: [403, 503],
   answer: (asked) => {
     const { since, until, totals, next_time: nextTime, ...choice } = asked.values;
-    const query = { ...intervalOf(since, until, asked.now), ...given(choice) };
+    const query = { ...intervalOf(since, until, asked.now), ...definedOnly(choice) };
     return ask(asked, recordsQuestion(totals === false ? { ...query, totals } : query, nextTime));
   },
 });
@@ -240,7 +240,7 @@ const summaryRoute = route({
   problems: [403, 503],
   answer: (asked) => {
     const { since, until, by = 'owner', limit = MOST_GROUPS, ...choice } = asked.values;
-    const query = { ...intervalOf(since, until, asked.now), by, limit, ...given(choice) };
+    const query = { ...intervalOf(since, until, asked.now), by, limit, ...definedOnly(choice) };
     return ask(asked, { what: 'summary', query });
   },
 });
@@ -261,7 +261,7 @@ const ownerRoute = route({
   problems: [403, 503],
   answer: (asked) => {
     const { since, until, next_time: nextTime, ...choice } = asked.values;
-    return ask(asked, recordsQuestion({ ...intervalOf(since, until, asked.now), ...given(choice) }, nextTime));
+    return ask(asked, recordsQuestion({ ...intervalOf(since, until, asked.now), ...definedOnly(choice) }, nextTime));
   },
 });
 
@@ -310,7 +310,7 @@ const runningRoute = route({
   problems: [503],
   answer: (asked) => {
     const { since = asked.now - HOUR_MS, ...choice } = asked.values;
-    return ask(asked, { what: 'running', query: { since, ...given(choice) } });
+    return ask(asked, { what: 'running', query: { since, ...definedOnly(choice) } });
   },
 });
 

@@ -10,7 +10,7 @@ import {
   missingPeriods,
   partsOf,
   PeriodSums,
-  type Again,
+  type RepeatedJob,
   type LargerPeriod,
   type RolledGroup,
 } from '../../sums/roll-up';
@@ -59,10 +59,10 @@ async function put(
   db: Transaction,
   period: Period,
   groups: readonly RolledGroup[],
-  again: readonly Again[],
+  again: readonly RepeatedJob[],
 ): Promise<void> {
   for (const one of [period, ...largerPeriods(period)]) await remove(db, one);
-  const cells = ({ set, cluster, key }: Omit<Again, 'before'>): readonly (string | number)[] => [
+  const cells = ({ set, cluster, key }: Omit<RepeatedJob, 'before'>): readonly (string | number)[] => [
     UNITS.indexOf(period.unit),
     period.day,
     set,

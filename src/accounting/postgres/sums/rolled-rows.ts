@@ -4,7 +4,7 @@ import { narrowest, rangeWithin, type GroupKey } from '../../sums/grouping-sets'
 import type { Changes } from '../../sums/kept-hours';
 import { dayOf, FOR_EVER, hourOf, UNITS, type Period, type Span } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
-import type { AgainRow, GroupTotals, RolledRow } from '../../sums/summer';
+import type { RepeatedJobRow, GroupTotals, RolledRow } from '../../sums/summer';
 import type { Transaction } from '../connect';
 
 /** In the tables of roll-ups keys are texts; '': records without a key. */
@@ -119,7 +119,7 @@ export class RolledReader {
   }
 
   /** Jobs that an earlier period has counted, since the beginning of the interval (`since`). */
-  async again(choice: RolledChoice, since: number): Promise<readonly AgainRow[]> {
+  async again(choice: RolledChoice, since: number): Promise<readonly RepeatedJobRow[]> {
     const found = await this.read<readonly [string, string, number]>(
       choice,
       'SELECT u.cluster, u.key, count(*) FROM qmemacct.rollup_again AS u',

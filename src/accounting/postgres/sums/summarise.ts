@@ -2,7 +2,7 @@ import { DIMENSIONS, type SummaryAnswer, type SummaryQuery } from '../../summary
 import type { KeptHours } from '../../sums/kept-hours';
 import { PartsSum } from '../../sums/parts';
 import { planOf, rolledQuery } from '../../sums/plan';
-import { Summer } from '../../sums/summer';
+import { SummaryBuilder } from '../../sums/summer';
 import type { Snapshot } from '../snapshot';
 import { FactReader } from './record-facts';
 import { RolledReader, type RolledChoice } from './rolled-rows';
@@ -14,7 +14,7 @@ export async function summarise(snapshot: Snapshot, query: SummaryQuery, kept: K
   const rolledReader = new RolledReader(snapshot.db);
   const asked = snapshot.source.all ? rolledQuery(query) : null;
   const plan = planOf(query, asked, asked && (await rolledReader.state(asked, unsettled.days)));
-  const summer = new Summer(query, plan);
+  const summer = new SummaryBuilder(query, plan);
   const { rolled } = plan;
   const facts = new FactReader(snapshot, unsettled, query, by === 'day' || by === 'cluster' ? [] : [by]);
   if (rolled === null) {

@@ -1,6 +1,6 @@
 import { constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { may } from '../../../base/file-state';
+import { isPermitted } from '../../../base/file-state';
 import { userName } from '../../../base/user-name';
 
 /** That permissions keep this process from a store: at which file or directory, and what to change there. */
@@ -41,7 +41,7 @@ export function denialOf(path: string, use: StoreUse): Denial | null {
   const user = userName(process.geteuid?.() ?? 0);
   const root = process.geteuid?.() === 0;
   const directories = above(path);
-  const closed = directories.find((directory) => !may(directory, constants.X_OK));
+  const closed = directories.find((directory) => !isPermitted(directory, constants.X_OK));
   const hint = (fix: string): string => (root ? SQUASHED : fix);
   if (closed !== undefined) {
     // The directory is missing, not denied.
@@ -50,12 +50,12 @@ export function denialOf(path: string, use: StoreUse): Denial | null {
     return { reason: `user "${user}" may not enter ${closed}`, hint: hint(fix) };
   }
   if (use === 'read') {
-    if (may(path, constants.R_OK)) return null;
+    if (isPermitted(path, constants.R_OK)) return null;
     return { reason: `user "${user}" may not read it`, hint: hint(readFix(path, 'u+rw')) };
   }
   const directory = dirname(path);
   for (const place of [directory, path]) {
-    if (may(place, constants.W_OK) || statSync(place, { throwIfNoEntry: false }) === undefined) continue;
+    if (isPermitted(place, constants.W_OK) || statSync(place, { throwIfNoEntry: false }) === undefined) continue;
     return { reason: `user "${user}" may not write ${place}`, hint: hint(handOver(place, user)) };
   }
   return null;

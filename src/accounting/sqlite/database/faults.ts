@@ -114,7 +114,7 @@ export function storeError(path: string, error: unknown, use: StoreUse = 'write'
 }
 
 /** Runs a synchronous step on the database; its errors reject the promise as StoreError. */
-export function answer<T>(db: Database, step: () => T): Promise<T> {
+export function asPromise<T>(db: Database, step: () => T): Promise<T> {
   return new Promise((resolve) => {
     try {
       resolve(step());

@@ -3,7 +3,7 @@ import type { NumberedRecord, RecordFeed } from '../../record-feed';
 import { fromRow } from '../../row';
 import { createWords } from '../database/dictionary';
 import { openForReading } from '../database/open';
-import { answer } from '../database/faults';
+import { asPromise } from '../database/faults';
 import { IDENTITY, NEWEST, NEXT_RECORDS, RECORDS_OF, STATES_OF } from './queries';
 
 /** In the rows of NEXT_RECORDS and RECORDS_OF the record comes after the id. */
@@ -18,12 +18,14 @@ export function openSqliteFeed(path: string): RecordFeed {
     record: fromRow(row, ROW_AT, null, words).record,
   });
   return {
-    identity: () => answer(db, () => db.prepare<[], string>(IDENTITY).pluck().get() ?? ''),
-    newest: () => answer(db, () => db.prepare<[], number>(NEWEST).pluck().get() ?? 0),
+    identity: () => asPromise(db, () => db.prepare<[], string>(IDENTITY).pluck().get() ?? ''),
+    newest: () => asPromise(db, () => db.prepare<[], number>(NEWEST).pluck().get() ?? 0),
     after: (id, most) =>
-      answer(db, () => db.prepare<[number, number], readonly Cell[]>(NEXT_RECORDS).raw().all(id, most).map(recordOf)),
+      asPromise(db, () =>
+        db.prepare<[number, number], readonly Cell[]>(NEXT_RECORDS).raw().all(id, most).map(recordOf),
+      ),
     ended: (ids) =>
-      answer(db, () =>
+      asPromise(db, () =>
         db.transaction(() => {
           const states = new Map(db.prepare<[string], [number, number]>(STATES_OF).raw().all(JSON.stringify(ids)));
           const isRunning = (id: number): boolean => states.get(id) === 1;
@@ -34,6 +36,6 @@ export function openSqliteFeed(path: string): RecordFeed {
           };
         })(),
       ),
-    close: () => answer(db, () => void db.close()),
+    close: () => asPromise(db, () => void db.close()),
   };
 }

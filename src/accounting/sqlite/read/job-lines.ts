@@ -2,11 +2,11 @@ import type { Database } from 'better-sqlite3';
 import { groupBy } from '../../../base/group-by';
 import type { JobRecord } from '../../../record/record';
 import { FirstStarts, type Wait } from '../../first-starts';
-import { inOrder, untilOf, type JobLine, type JobLinesAnswer } from '../../job-line';
+import { inOrder, endOrStart, type JobLine, type JobLinesAnswer } from '../../job-line';
 import { fromRow, rowPlan, SERIES_CELLS } from '../../row';
 import type { JobLinesWanted, RecordFilter } from '../../store';
 import type { Span } from '../../sums/periods';
-import { GRID_ENGINE, HELD, SELF_REPORTED, SLOTS } from '../../sums/fact-columns';
+import { GRID_ENGINE, HELD_BYTES, SELF_REPORTED, SLOTS } from '../../sums/fact-columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
 import { cellsOf, pageQuery, selected } from './queries';
@@ -37,7 +37,7 @@ const JOB = 'r.cluster_id, r.job_id, r.submitted_at / 1000';
 
 /** As `isBusyKnown` and `unusedByteSeconds` (job-line.ts). */
 const BUSY = 'r.cpu_ms IS NOT NULL AND r.wallclock_ms > 0';
-const UNUSED = `max(0, r.requested_bytes - ${HELD}) * (r.wallclock_ms / 1000.0)`;
+const UNUSED = `max(0, r.requested_bytes - ${HELD_BYTES}) * (r.wallclock_ms / 1000.0)`;
 
 export const sumsQuery = (condition: Condition): string =>
   `SELECT ${JOB}, count(*), count(DISTINCT coalesce(r.task_id, 0)), sum(r.pe_task_id IS NOT NULL),
@@ -151,7 +151,10 @@ function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Wo
   const [first] = ends;
   if (first === undefined) return null;
   const ids = complexes?.split(',').map(Number) ?? [];
-  const latest = ends.reduce((last, { record }) => (untilOf(record) > untilOf(last) ? record : last), first.record);
+  const latest = ends.reduce(
+    (last, { record }) => (endOrStart(record) > endOrStart(last) ? record : last),
+    first.record,
+  );
   return {
     records,
     tasks,

@@ -6,7 +6,14 @@ import { binCells } from '../../sums/bins';
 import { HOURS_OF_DAY, largerPeriods, UNITS, type Period } from '../../sums/periods';
 import { GROUPING_SETS, hasBins, type GroupKey } from '../../sums/grouping-sets';
 import { LargestOfDay } from '../../sums/largest';
-import { DaySums, partsOf, PeriodSums, type Again, type LargerPeriod, type RolledGroup } from '../../sums/roll-up';
+import {
+  DaySums,
+  partsOf,
+  PeriodSums,
+  type RepeatedJob,
+  type LargerPeriod,
+  type RolledGroup,
+} from '../../sums/roll-up';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
 import { CHANGE } from '../read/queries';
@@ -100,7 +107,7 @@ export class RollUps {
   }
 
   /** Stores the sums of a period, and removes those of the larger periods that it is in: they must be made again. */
-  private put(period: Period, groups: readonly RolledGroup[], again: readonly Again[]): void {
+  private put(period: Period, groups: readonly RolledGroup[], again: readonly RepeatedJob[]): void {
     for (const one of [period, ...largerPeriods(period)]) this.remove(one);
     const insertGroup = this.statement(INSERT_GROUP);
     const insertAgain = this.statement(INSERT_AGAIN);
@@ -116,7 +123,7 @@ export class RollUps {
     for (const job of again) insertAgain.run(unit, day, job.set, ...this.numbersOf(job), job.before);
   }
 
-  private numbersOf({ set, key, cluster }: Omit<Again, 'before'>): [key: number, cluster: number] {
+  private numbersOf({ set, key, cluster }: Omit<RepeatedJob, 'before'>): [key: number, cluster: number] {
     return [keyNumber(this.words, set, key), this.words.intern('cluster', cluster)];
   }
 

@@ -18,7 +18,7 @@ import {
 import type { Changes } from '../../sums/kept-hours';
 import { dayOf, hourOf, HOURS_OF_DAY, UNITS, FOR_EVER, type Period, type Span, type Unit } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
-import type { AgainRow, GroupTotals, RolledRow } from '../../sums/summer';
+import type { RepeatedJobRow, GroupTotals, RolledRow } from '../../sums/summer';
 import type { Dictionary } from '../../columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
@@ -87,7 +87,7 @@ export function valuesQuery(name: keyof Totals, choice: Choice): string {
 }
 
 /** Jobs that an earlier period of the interval has counted: key, cluster, how many. Parameters: these, and @since. */
-export function againQuery(choice: Choice): string {
+export function repeatedJobsQuery(choice: Choice): string {
   return `SELECT u.key, u.cluster_id, count(*) ${rolled('rollup_again u', choice)} AND u.before >= @since
   GROUP BY u.key, u.cluster_id`;
 }
@@ -253,8 +253,8 @@ export class RolledReader {
   }
 
   /** Jobs that an earlier period has counted, since the beginning of the interval (`since`). */
-  *again(choice: RolledChoice, since: number): Generator<AgainRow, void> {
-    for (const [key, cluster, jobs] of this.read<[number, number, number]>(againQuery, choice, { since }))
+  *again(choice: RolledChoice, since: number): Generator<RepeatedJobRow, void> {
+    for (const [key, cluster, jobs] of this.read<[number, number, number]>(repeatedJobsQuery, choice, { since }))
       yield { cluster: this.words.text('cluster', cluster), key: this.keyOf(choice, key), jobs };
   }
 

@@ -3,7 +3,7 @@ import { SELF_REPORTED } from '../../sums/fact-columns';
 import { KeptHours } from '../../sums/kept-hours';
 import { PartsSum } from '../../sums/parts';
 import { planOf, rolledQuery } from '../../sums/plan';
-import { Summer } from '../../sums/summer';
+import { SummaryBuilder } from '../../sums/summer';
 import { DIMENSIONS, type SummaryAnswer, type SummaryQuery } from '../../summary';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
@@ -24,7 +24,7 @@ function withoutNeedlessClaims(db: Database, query: SummaryQuery): SummaryQuery 
 }
 
 /** Only the groups that the answer lists: for each group all its totals of every period must be read. */
-function listedOnly(groups: RolledChoice, summer: Summer, reader: RolledReader): RolledChoice {
+function listedOnly(groups: RolledChoice, summer: SummaryBuilder, reader: RolledReader): RolledChoice {
   const { chosenBy } = summer;
   if (chosenBy === null) return groups;
   const values = [...reader.values(groups, chosenBy)];
@@ -48,7 +48,7 @@ export function summarise(db: Database, words: Words, wanted: SummaryQuery): Sum
   const rolledReader = new RolledReader(db, words, kept.rows);
   const days = condition === null ? null : rolledQuery(query);
   const plan = planOf(query, days, days && rolledReader.state(days));
-  const summer = new Summer(query, plan);
+  const summer = new SummaryBuilder(query, plan);
   if (condition === null) return summer.answer();
   const { by, since } = query;
   const { rolled } = plan;

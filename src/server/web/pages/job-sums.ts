@@ -4,7 +4,7 @@ import { rolledQuery } from '../../../accounting/sums/plan';
 import { classPattern } from '../../../record/name-class';
 import { plural } from '../../../report/format/units';
 import { summaryAnswer } from '../../accounting/answer-shapes';
-import { given } from '../../routes/accounting';
+import { definedOnly } from '../../routes/accounting';
 import { html, samePage, type Html } from '../html';
 import { section } from '../layout';
 import { askAccounting, type Asker } from '../page';
@@ -27,7 +27,7 @@ function askSums(asked: Asker, query: RecordFilter, by: By | 'cluster', limit: n
 
 /** The most records that have to be read to add these jobs up: all of the period, or the user's in it. */
 async function recordsToRead(asked: Asker, { since, until, cluster, owner }: RecordFilter): Promise<number> {
-  const found = { since, until, ...given({ cluster, owner }) };
+  const found = { since, until, ...definedOnly({ cluster, owner }) };
   return (await askSums(asked, found, 'cluster', 0)).totals.records;
 }
 

@@ -12,7 +12,7 @@ import {
 import { toJobLines, type RecordLine } from '../../../report/records/lines';
 import type { Screen } from '../../../report/screen/screen';
 import { recordsAnswer } from '../../accounting/answer-shapes';
-import { FILTER, given, intervalOf, SORTS, wholeDays } from '../../routes/accounting';
+import { FILTER, definedOnly, intervalOf, SORTS, wholeDays } from '../../routes/accounting';
 import { queryCount, queryFlag, queryTime, queryWord, type Values } from '../../routes/parameter';
 import type { RouteRequest } from '../../routes/route';
 import { field, hidden, option } from '../form';
@@ -139,8 +139,8 @@ const filterOf = ({ cluster, owner, project, queue, host, job_name, states, fail
   ...{ cluster, owner, project, queue, host, job_name, states, failed },
 });
 
-function queryOf(choice: Choice, now: number): ReturnType<typeof intervalOf> & ReturnType<typeof given<Filter>> {
-  return { ...wholeDays(intervalOf(choice.since, choice.until, now)), ...given(filterOf(choice)) };
+function queryOf(choice: Choice, now: number): ReturnType<typeof intervalOf> & ReturnType<typeof definedOnly<Filter>> {
+  return { ...wholeDays(intervalOf(choice.since, choice.until, now)), ...definedOnly(filterOf(choice)) };
 }
 
 /** The jobs of a user, of a project, or of all: what they add up to, and each of them. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { jobLineOf, untilOf, type JobLine } from '../../../../src/accounting/job-line';
+import { jobLineOf, endOrStart, type JobLine } from '../../../../src/accounting/job-line';
 import { openSqliteHistory } from '../../../../src/accounting/sqlite/sqlite-history';
 import { openSqliteStore } from '../../../../src/accounting/sqlite/sqlite-store';
 import type { AccountingStore, JobLinesWanted, RecordFilter } from '../../../../src/accounting/store';
@@ -163,7 +163,7 @@ describe('jobLines of SQLite', () => {
     const store = await storeOf([...tasks, job(1, T0 - HOUR / 2), job(3, T0 - 9 * HOUR)]);
     const found = await store.jobLines?.(QUERY, { ...WANTED, jobs: 2, least: 0 });
     assert.deepEqual(
-      found?.lines.map(({ latest, records }) => [latest.job_id, untilOf(latest), records]),
+      found?.lines.map(({ latest, records }) => [latest.job_id, endOrStart(latest), records]),
       [
         [2, iso(T0), 6],
         [1, iso(T0 - HOUR / 2), 1],

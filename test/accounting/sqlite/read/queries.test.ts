@@ -21,7 +21,7 @@ import { LARGEST_LISTS } from '../../../../src/accounting/sqlite/read/largest';
 import { IDS_OF_JOB, PARALLEL, tasksQuery } from '../../../../src/accounting/sqlite/read/tasks';
 import { earlierQuery, factsQuery } from '../../../../src/accounting/sqlite/sums/record-facts';
 import {
-  againQuery,
+  repeatedJobsQuery,
   CHANGED_HOURS,
   DAYS_OF_KEY,
   DAYS_OF_KINDS,
@@ -143,7 +143,7 @@ describe('answered from an index, never by a scan:', () => {
     );
     for (const sql of [KEYS_WITHIN, OWN_KINDS_LIKE])
       has(planOf(db, sql), 'sqlite_autoindex_rollup_key_1 (name>? AND name<?)');
-    has(planOf(db, againQuery(ALL)), 'rollup_again_by_day (unit=? AND day=? AND dimension=? AND key=?)');
+    has(planOf(db, repeatedJobsQuery(ALL)), 'rollup_again_by_day (unit=? AND day=? AND dimension=? AND key=?)');
     has(planOf(db, SUMMED_PERIODS), 'PRIMARY KEY (dimension=? AND key=? AND unit=? AND day>? AND day<?)');
     has(planOf(db, LARGEST_LISTS), 'l USING PRIMARY KEY (day=? AND dimension=? AND key=? AND sort=?)');
     for (const sql of [STALE_DAYS, CHANGED_HOURS, SUMMED_DAYS, FIRST_ROLLED_DAY, LAST_ROLLED_DAY])
