@@ -9,7 +9,7 @@ import type { EarlierRow, FactRow, JobKey, RolledRow } from './summer';
 /**
  * Roll-ups: the sums of each UTC day by every grouping set, and of months and years, made from their days. A job counts
  * once in each group of a period. So that several periods together count it once, a period keeps for each job that had
- * an earlier record in the same group when the last of those records counts: `Again`.
+ * an earlier record in the same group when the last of those records counts: `RepeatedJob`.
  */
 
 /** What is stored for a group in a period. */

@@ -54,7 +54,7 @@ interface WantedEnds {
   readonly owner: string;
   /** Only about jobs that ended since then (ms). */
   readonly since: number;
-  /** Only about these jobs, by `askedName`; null: about all. */
+  /** Only about these jobs, by `askedKey`; null: about all. */
   readonly jobs: ReadonlySet<string> | null;
 }
 

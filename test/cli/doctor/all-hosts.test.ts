@@ -58,10 +58,7 @@ describe('doctor of all hosts', () => {
     const question = { prefix: join(top, 'opt'), settingsPath: join(top, 'x.toml'), options: [] };
     const reason = async (host: string, command = way, patience = {}): Promise<string | null | undefined> =>
       (await askAll([host], { ...question, template: [command, '{host}'], ...patience }))[0]?.silent;
-    assert.equal(
-      await reason('greets'),
-      'not an answer of "qmemacct doctor"; it begins with: Welcome to greets',
-    );
+    assert.equal(await reason('greets'), 'not an answer of "qmemacct doctor"; it begins with: Welcome to greets');
     assert.equal(await reason('ends'), 'no answer of "qmemacct doctor"');
     assert.equal(await reason('hangs', way, { patienceMs: 500 }), 'no answer within 0.5 s');
     assert.equal(await reason('x', join(top, 'none')), `spawn ${top}/none ENOENT`);
