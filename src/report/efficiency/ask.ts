@@ -38,7 +38,7 @@ export interface ReportQuestion {
 }
 
 /** Records that were looked for on some days. */
-export interface FoundRecords {
+interface FoundRecords {
   readonly records: readonly JobRecord[];
   /** There are more such records than these. */
   readonly cut: boolean;

@@ -9,6 +9,7 @@ import { needsOf } from '../../../src/report/job/job-whole';
 import { nextTime } from '../../../src/report/advice/next-time';
 import { whyEnded, type Why } from '../../../src/report/why/why';
 import type { Bracket, GridEngineAccount, JobRecord } from '../../../src/record/record';
+import { execdLimit } from '../../../src/record/request';
 import { arbitraryRecord } from '../../accounting/arbitrary-record';
 import { tenMinutesOf, modest } from '../bad-ends';
 import { after, mpiMaster, mpiTask, openBracket, provedBracket } from '../sample-records';
@@ -591,7 +592,7 @@ describe('whatever the records say', () => {
         const [one] = run;
         if (run.length !== 1 || one === undefined || (one.granted_hosts?.length ?? 0) > 1) return;
         const causes = whyEnded(run, undefined, dialect)?.causes ?? [];
-        const limit = one.h_vmem?.limit_bytes ?? null;
+        const limit = execdLimit(one);
         const category = categoryRequests(one.grid_engine?.category ?? '');
         const ran = Math.max(one.wallclock_seconds ?? 0, one.grid_engine?.wallclock_seconds ?? 0);
         if (causes.includes('h_vmem')) {
