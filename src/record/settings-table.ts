@@ -107,14 +107,16 @@ export const SETTINGS = {
   ),
   request_complex: texts(
     REQUEST_ORDER,
-    "What jobs request memory by, a site's own complexes among it: the first of these that a job requests is what it is judged by and advised on. Those of the default are recorded whatever stands here",
+    "Complexes by which jobs request memory, a site's own among them: a job is judged by, and advised on, the first of these that it requests. Those of the default are recorded in any case",
   ),
-  request_complex_by_queue: textsByName('The same for a queue, instead of the list above: { "big.q" = ["mem_free"] }'),
+  request_complex_by_queue: textsByName(
+    'Lists that replace request_complex in some queues: { "big.q" = ["mem_free"] }',
+  ),
   job_complexes: texts(
     ['mem_limit'],
     'Complexes that are requested once for the job on a host, not per slot: consumables of kind JOB, and reserved memory that is no consumable',
   ),
-  host_complexes: texts([], 'The same, of each host that the job runs on: consumables of kind HOST'),
+  host_complexes: texts([], 'Complexes that are requested once for each host of the job: consumables of kind HOST'),
   interval: amount(
     1,
     { ...SECONDS, least: 0.05 },
@@ -163,7 +165,7 @@ export const SETTINGS = {
   listener_linger: amount(
     Infinity,
     { least: 0, most: Infinity, unit: 's' },
-    `How long it stays when no sampler is left; inf: it is a service that runs from installation on, and the first fork of every job is heard. ${AGAIN}`,
+    `How long the listener stays when no sampler is left; inf: it is a service that runs from installation on, and the first fork of every job is heard. ${AGAIN}`,
   ),
   node_series_always: flag(
     false,
@@ -171,7 +173,7 @@ export const SETTINGS = {
   ),
   initial_network_namespace: text(
     '/proc/1/ns/net',
-    'Those events reach only the initial network namespace; it is entered by this path',
+    'Fork, exec and exit events reach only the initial network namespace; the listener enters it by this path',
   ),
   cgroup: choice(
     ['off', 'auto', 'own'],
@@ -200,7 +202,7 @@ export const SETTINGS = {
     'When a command of Grid Engine that has not answered is ended',
   ),
   serve_socket: path('/run/qmemacct/serve/socket', '"qmemacct serve": its unix socket, by which the CLI asks it, too'),
-  serve_address: text('127.0.0.1', 'The same over HTTP, on this address'),
+  serve_address: text('127.0.0.1', '"qmemacct serve": the address on which it answers HTTP'),
   serve_port: count(8080, { least: 0, most: 65535 }, 'Port for HTTP; 0: only the socket'),
   serve_hosts: texts(
     [],
@@ -245,11 +247,11 @@ export const SETTINGS = {
     'Grid Engine\'s accounting files, for "qmemacct import", which also reads what rotation made of them (.1, -20261121.gz ...). Empty: the cell\'s own',
   ),
   keep_records_days: amount(0, DAYS, 'How long the accounting DB keeps job records; 0: for ever'),
-  keep_charts_days: amount(400, DAYS, "How long it keeps the chart of a job's memory; 0: for ever"),
+  keep_charts_days: amount(400, DAYS, "How long the accounting DB keeps the chart of a job's memory; 0: for ever"),
   keep_rollups_days: amount(
     0,
     DAYS,
-    "How long it keeps the days' sums; 0: for ever. They are never removed before their records",
+    "How long the accounting DB keeps the days' sums; 0: for ever. They are never removed before their records",
   ),
   report_dir: pathOrNone('/var/lib/qmemacct/reports', 'Where the nightly reports are kept. Empty: they are not'),
   advise_submissions: choice(
@@ -265,7 +267,7 @@ export const SETTINGS = {
     '',
     'smtp://[USER@]HOST[:PORT] or smtps://..., with ?tls=unverified, ?tls=off or ?ca=FILE where the certificate is not trusted; a path: that sendmail. Empty: the sendmail of this host',
   ),
-  mail_credentials: pathOrNone('', 'File of mode 0600 with the password for it. Empty: none is needed'),
+  mail_credentials: pathOrNone('', 'File of mode 0600 with the password for mail_server. Empty: none is needed'),
   mail_from: text('qmemacct', 'Sender of the reports'),
   mail_admins: texts([], "Who gets the site's report. Empty: nobody"),
   mail_domain: text('', "Domain of the owners' addresses. Empty: the local name alone"),
@@ -276,7 +278,7 @@ export const SETTINGS = {
   ),
   digest_dir: path(
     '/var/lib/qmemacct/digest',
-    'Where users say whether they want it ("qmemacct digest on"): root\'s, mode 1777; on a shared file system they can from any host',
+    'Where users say whether they want a digest ("qmemacct digest on"): root\'s, mode 1777; on a shared file system they can from any host',
   ),
   export_dir: path(
     '/var/lib/qmemacct/export',

@@ -23,6 +23,7 @@ export function writeUserFiles(layout: Layout, users: readonly CellUser[]): void
   for (const name of privateEtc) {
     if (name !== 'hosts') copyFileSync(join('/etc', name), join(layout.etc, name));
   }
+  giveRootHome(layout);
   append(layout, 'passwd', users, ({ name, uid, gid, home }) => `${name}:x:${uid}:${gid}::${home}:/bin/bash`);
   append(layout, 'group', users, ({ name, gid }) => `${name}:x:${gid}:`);
   append(layout, 'shadow', users, ({ name }) => `${name}:*:19000:0:99999:7:::`);
@@ -32,6 +33,14 @@ export function writeUserFiles(layout: Layout, users: readonly CellUser[]): void
     // A job's own PATH knows nothing of Grid Engine.
     if (kind.path.length > 0) writeFileSync(join(user.home, '.profile'), `PATH=${kind.path.join(':')}:$PATH\n`);
   }
+}
+
+/** Root has a home of its own, too: what this machine's root has measured is none of the cell's. */
+function giveRootHome(layout: Layout): void {
+  const home = layout.home('root');
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const path = join(layout.etc, 'passwd');
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/^(root:.*:)[^:]*(:[^:]*)$/m, `$1${home}$2`));
 }
 
 /** The user of this name on the cell's hosts. Throws where there is none. */

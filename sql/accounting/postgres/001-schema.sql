@@ -202,31 +202,31 @@ CREATE TABLE rollup (
   jobs bigint NOT NULL, -- distinct jobs and array tasks
   running bigint NOT NULL, -- records of jobs that still run
   requested_gib_hours double precision NOT NULL, -- requested memory (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once
-  requested_with_used_gib_hours double precision NOT NULL, -- the part from records with used_gib_hours, to compare with used_with_request_gib_hours
-  requested_with_peak_gib_hours double precision NOT NULL, -- the part from records with a peak, to compare with peak_with_request_gib_hours
+  requested_with_used_gib_hours double precision NOT NULL, -- requested_gib_hours of records with used_gib_hours, to compare with used_with_request_gib_hours
+  requested_with_peak_gib_hours double precision NOT NULL, -- requested_gib_hours of records with a peak, to compare with peak_with_request_gib_hours
   used_gib_hours double precision NOT NULL, -- resident memory integrated over time, of all records
-  used_with_request_gib_hours double precision NOT NULL, -- the part from records of jobs with a request
+  used_with_request_gib_hours double precision NOT NULL, -- used_gib_hours of jobs with a request
   peak_gib_hours double precision NOT NULL, -- peak of resident memory x elapsed time, of all records
-  peak_with_request_gib_hours double precision NOT NULL, -- the part from records of jobs with a request
+  peak_with_request_gib_hours double precision NOT NULL, -- peak_gib_hours of jobs with a request
   unused_gib_hours double precision NOT NULL, -- requested memory above the peak x elapsed time, of records with both: what one held above its own request takes nothing from others, but several records of one host of a parallel job count together
-  requested_with_grid_engine_gib_hours double precision NOT NULL, -- the part from records with Grid Engine's figure alone, to compare with grid_engine_with_request_gib_hours
+  requested_with_grid_engine_gib_hours double precision NOT NULL, -- requested_gib_hours of records with Grid Engine's figure alone, to compare with grid_engine_with_request_gib_hours
   grid_engine_gib_hours double precision NOT NULL, -- Grid Engine's figure (maxvmem) x elapsed time, of records without a peak
-  grid_engine_with_request_gib_hours double precision NOT NULL, -- the part from records of jobs with a request
-  unused_by_grid_engine_gib_hours double precision NOT NULL, -- as unused_gib_hours, above Grid Engine's figure
+  grid_engine_with_request_gib_hours double precision NOT NULL, -- grid_engine_gib_hours of jobs with a request
+  unused_by_grid_engine_gib_hours double precision NOT NULL, -- requested memory above Grid Engine's figure x elapsed time, of records without a peak
   cpu_seconds double precision NOT NULL, -- CPU time
   slot_seconds double precision NOT NULL, -- elapsed time x slots on the host (1 where unknown); each host of a parallel job once
   above_request bigint NOT NULL, -- records whose peak of resident memory is above the limit
   far_below bigint NOT NULL, -- ended records whose peak is far below the limit
   limit_gib_hours double precision NOT NULL, -- memory limit x elapsed time; each host of a parallel job once
-  energy_joules double precision NOT NULL, -- energy that the jobs were charged with, of those records that know
-  slot_seconds_with_energy double precision NOT NULL, -- slot seconds of those records
+  energy_joules double precision NOT NULL, -- energy charged to the jobs, of records where it is known
+  slot_seconds_with_energy double precision NOT NULL, -- slot seconds of records whose energy is known
   failed bigint NOT NULL, -- records of jobs that ended badly
-  failed_slot_seconds double precision NOT NULL, -- slot seconds of those records
-  killed_by_memory bigint NOT NULL, -- those that memory ended
+  failed_slot_seconds double precision NOT NULL, -- slot seconds of jobs that ended badly
+  killed_by_memory bigint NOT NULL, -- records of jobs that memory ended
   unsampled bigint NOT NULL, -- ended records without a sample
   without_limit bigint NOT NULL, -- records without a limit
   without_peak bigint NOT NULL, -- records without a peak
-  with_grid_engine bigint NOT NULL, -- those of them with Grid Engine's figure (maxvmem)
+  with_grid_engine bigint NOT NULL, -- records without a peak, but with Grid Engine's figure (maxvmem)
   without_used bigint NOT NULL, -- records without memory-hours
   hours text, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros
   shares text, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above

@@ -184,31 +184,31 @@ CREATE TABLE rollup (
   jobs INTEGER NOT NULL, -- distinct jobs and array tasks
   running INTEGER NOT NULL, -- records of jobs that still run
   requested_gib_hours REAL NOT NULL, -- requested memory (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once
-  requested_with_used_gib_hours REAL NOT NULL, -- the part from records with used_gib_hours, to compare with used_with_request_gib_hours
-  requested_with_peak_gib_hours REAL NOT NULL, -- the part from records with a peak, to compare with peak_with_request_gib_hours
+  requested_with_used_gib_hours REAL NOT NULL, -- requested_gib_hours of records with used_gib_hours, to compare with used_with_request_gib_hours
+  requested_with_peak_gib_hours REAL NOT NULL, -- requested_gib_hours of records with a peak, to compare with peak_with_request_gib_hours
   used_gib_hours REAL NOT NULL, -- resident memory integrated over time, of all records
-  used_with_request_gib_hours REAL NOT NULL, -- the part from records of jobs with a request
+  used_with_request_gib_hours REAL NOT NULL, -- used_gib_hours of jobs with a request
   peak_gib_hours REAL NOT NULL, -- peak of resident memory x elapsed time, of all records
-  peak_with_request_gib_hours REAL NOT NULL, -- the part from records of jobs with a request
+  peak_with_request_gib_hours REAL NOT NULL, -- peak_gib_hours of jobs with a request
   unused_gib_hours REAL NOT NULL, -- requested memory above the peak x elapsed time, of records with both: what one held above its own request takes nothing from others, but several records of one host of a parallel job count together
-  requested_with_grid_engine_gib_hours REAL NOT NULL, -- the part from records with Grid Engine's figure alone, to compare with grid_engine_with_request_gib_hours
+  requested_with_grid_engine_gib_hours REAL NOT NULL, -- requested_gib_hours of records with Grid Engine's figure alone, to compare with grid_engine_with_request_gib_hours
   grid_engine_gib_hours REAL NOT NULL, -- Grid Engine's figure (maxvmem) x elapsed time, of records without a peak
-  grid_engine_with_request_gib_hours REAL NOT NULL, -- the part from records of jobs with a request
-  unused_by_grid_engine_gib_hours REAL NOT NULL, -- as unused_gib_hours, above Grid Engine's figure
+  grid_engine_with_request_gib_hours REAL NOT NULL, -- grid_engine_gib_hours of jobs with a request
+  unused_by_grid_engine_gib_hours REAL NOT NULL, -- requested memory above Grid Engine's figure x elapsed time, of records without a peak
   cpu_seconds REAL NOT NULL, -- CPU time
   slot_seconds REAL NOT NULL, -- elapsed time x slots on the host (1 where unknown); each host of a parallel job once
   above_request INTEGER NOT NULL, -- records whose peak of resident memory is above the limit
   far_below INTEGER NOT NULL, -- ended records whose peak is far below the limit
   limit_gib_hours REAL NOT NULL, -- memory limit x elapsed time; each host of a parallel job once
-  energy_joules REAL NOT NULL, -- energy that the jobs were charged with, of those records that know
-  slot_seconds_with_energy REAL NOT NULL, -- slot seconds of those records
+  energy_joules REAL NOT NULL, -- energy charged to the jobs, of records where it is known
+  slot_seconds_with_energy REAL NOT NULL, -- slot seconds of records whose energy is known
   failed INTEGER NOT NULL, -- records of jobs that ended badly
-  failed_slot_seconds REAL NOT NULL, -- slot seconds of those records
-  killed_by_memory INTEGER NOT NULL, -- those that memory ended
+  failed_slot_seconds REAL NOT NULL, -- slot seconds of jobs that ended badly
+  killed_by_memory INTEGER NOT NULL, -- records of jobs that memory ended
   unsampled INTEGER NOT NULL, -- ended records without a sample
   without_limit INTEGER NOT NULL, -- records without a limit
   without_peak INTEGER NOT NULL, -- records without a peak
-  with_grid_engine INTEGER NOT NULL, -- those of them with Grid Engine's figure (maxvmem)
+  with_grid_engine INTEGER NOT NULL, -- records without a peak, but with Grid Engine's figure (maxvmem)
   without_used INTEGER NOT NULL, -- records without memory-hours
   PRIMARY KEY (unit, day, dimension, key, cluster_id)
 ) WITHOUT ROWID;

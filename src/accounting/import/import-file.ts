@@ -153,7 +153,7 @@ const isForeign = ({ packed, unreadable, split }: LineBatch): boolean =>
 
 /** Says that no line of a file could be read. */
 function foreign({ path }: AccountingFile, { count, unreadable }: LineBatch): string {
-  const lines = count === 1 ? 'its first line is none' : `none of its first ${count} lines is one`;
+  const lines = count === 1 ? 'its first line is not one' : `none of its first ${count} lines is one`;
   return `${path}: ${lines} of Grid Engine's accounting (${unreadable[0]?.reason ?? ''}), and nothing was imported; give the accounting file, plain or compressed by gzip`;
 }
 

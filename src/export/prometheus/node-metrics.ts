@@ -73,17 +73,17 @@ const sumOver = (of: (record: JobRecord) => number | null): Figure<RecordGroup>[
 
 /** Figures of this host's samplers about running jobs; each PE task of a job has its own record. */
 const FIGURES: readonly Figure<RecordGroup>[] = [
-  { name: 'used_bytes', unit: 'bytes', help: 'Resident memory at the last sample', value: sumOver(rssOf) },
+  { name: 'used_bytes', unit: 'bytes', help: 'Resident memory on this host at the last sample', value: sumOver(rssOf) },
   {
     name: 'peak_bytes',
     unit: 'bytes',
-    help: 'Peak of resident memory so far, lower bound; of several jobs added up',
+    help: 'Peak so far of resident memory on this host, a lower bound; of several jobs added up',
     value: sumOver(({ peak_rss: peak }) => peak?.lower_bytes ?? null),
   },
   {
     name: 'limit_bytes',
     unit: 'bytes',
-    help: 'What the request that counts allows on this host',
+    help: 'Memory limit on this host; of several jobs added up',
     value: sumOver(limitOf),
   },
 ];
@@ -116,20 +116,25 @@ export function nodeMetrics(facts: readonly MetricFacts[]): readonly NodeMetric[
       labels: ['version'],
       samples: ({ version }) => [{ labels: [version], value: 1 }],
     },
-    single('node_outbox_records', {}, 'Records that wait to be delivered', ({ outbox }) => outbox.waiting),
+    single('node_outbox_records', {}, 'Records of this host that wait to be delivered', ({ outbox }) => outbox.waiting),
     single(
       'node_outbox_refused_records',
       {},
-      'Records that the accounting DB refused for good',
+      'Records of this host that the accounting DB refused for good',
       ({ outbox }) => outbox.refused,
     ),
     single(
       'node_outbox_oldest_age_seconds',
       { unit: 'seconds' },
-      'How long the oldest of them waits',
+      'How long the oldest undelivered record has waited',
       ({ outbox, nowMs }) => (outbox.oldest === null ? null : Math.max(0, (nowMs - outbox.oldest) / 1000)),
     ),
-    single('node_running_jobs', {}, 'Jobs and tasks that samplers watch here', ({ records }) => records.length),
+    single(
+      'node_running_jobs',
+      {},
+      'Jobs and tasks that samplers measure on this host',
+      ({ records }) => records.length,
+    ),
     ...family<NodeFigures, RecordGroup>({
       name: 'node_owner',
       labels: ['owner'],

@@ -73,26 +73,24 @@ const HOSTS: readonly ServerMetric[] = family<ServerFigures, HostView>({
     things('up', '1: its execd reports; 0: it is down', ({ up }) => Number(up)),
     things('processors', 'Processors, by Grid Engine', ({ processors }) => processors),
     things('load', 'Load of all processors together, by Grid Engine', ({ load }) => load),
-    bytes('memory', 'Memory of the host', ({ memoryTotal }) => memoryTotal),
-    bytes('memory_used', 'Memory in use, by any process', ({ memoryUsed }) => memoryUsed),
+    bytes('memory', 'Memory of the host, by Grid Engine', ({ memoryTotal }) => memoryTotal),
+    bytes('memory_used', 'Memory of the host in use, by any process', ({ memoryUsed }) => memoryUsed),
     bytes('swap', 'Swap of the host', ({ swapTotal }) => swapTotal),
     bytes('swap_used', 'Swap in use', ({ swapUsed }) => swapUsed),
-    things('slots', 'Slots of its queues, no more than its own complex slots', ({ slots }) => slots),
-    things('slots_used', 'Slots that jobs hold', ({ slotsUsed }) => slotsUsed),
+    things('slots', 'Slots of the queues on the host, at most its own complex slots', ({ slots }) => slots),
+    things('slots_used', 'Slots of the host that jobs hold', ({ slotsUsed }) => slotsUsed),
     bytes(
       'capacity',
-      'Memory that jobs can request here, where its complex is a consumable',
+      'Memory of the host that jobs can request, if the complex is a consumable',
       ({ capacity }) => capacity,
     ),
-    bytes('free', 'Memory that jobs can still request here', ({ free }) => free),
-    bytes('jobs_requested', 'Requested memory of its jobs', ({ requested }) => requested),
-    bytes('jobs_peak', 'The most that its jobs have used so far, each at its own time', (host) =>
-      knownOf(host, host.peak),
-    ),
-    bytes('jobs_used', 'What its jobs use now', (host) => knownOf(host, host.used)),
-    things('unlimited_jobs', 'Jobs there without a limit on memory', ({ unlimited }) => unlimited),
-    bytes('stranded', 'Free memory of hosts without a free slot', ({ strandedMemory }) => strandedMemory),
-    things('stranded_slots', 'Free slots of hosts without free memory', ({ strandedSlots }) => strandedSlots),
+    bytes('free', 'Memory of the host that jobs can still request', ({ free }) => free),
+    bytes('jobs_requested', 'Memory requested by the jobs on the host', ({ requested }) => requested),
+    bytes('jobs_peak', 'Peaks so far of the jobs on the host, added up', (host) => knownOf(host, host.peak)),
+    bytes('jobs_used', 'Memory that the jobs on the host use now', (host) => knownOf(host, host.used)),
+    things('unlimited_jobs', 'Jobs on the host without a memory limit', ({ unlimited }) => unlimited),
+    bytes('stranded', 'Free memory of the host if it has no free slot', ({ strandedMemory }) => strandedMemory),
+    things('stranded_slots', 'Free slots of the host if it has no free memory', ({ strandedSlots }) => strandedSlots),
   ],
 });
 
@@ -122,12 +120,12 @@ const QUEUES: readonly ServerMetric[] = family<ServerFigures, QueueSum>({
   items: queueSums,
   labelsOf: ({ name }) => [name],
   figures: [
-    things('slots', 'Slots of all its instances', ({ slots }) => slots),
-    things('slots_used', 'Slots that jobs hold', ({ slotsUsed }) => slotsUsed),
-    things('instances', 'Queue instances', ({ instances }) => instances),
+    things('slots', 'Slots of all instances of the queue', ({ slots }) => slots),
+    things('slots_used', 'Slots of the queue that jobs hold', ({ slotsUsed }) => slotsUsed),
+    things('instances', 'Instances of the queue', ({ instances }) => instances),
     things(
       'instances_unavailable',
-      'Those that are disabled, suspended, in alarm, in error or unknown',
+      'Instances of the queue that are disabled, suspended, in alarm, in error or unknown',
       (queue) => queue.unavailable,
     ),
   ],
@@ -157,19 +155,19 @@ function runningBy(name: string, keyOf: (job: JobView) => string): readonly Serv
       things('running_jobs', 'Running jobs and array tasks', ({ jobs }) => jobs.length),
       things(
         'running_slots',
-        'Slots that they hold',
+        'Slots that running jobs hold',
         sumOver(({ slots }) => slots),
       ),
       bytes(
         'running_limit',
-        'Their memory limits together',
+        'Memory limits of running jobs, added up',
         sumOver(({ limit }) => limit),
       ),
-      bytes('running_used', 'Memory that they use now', sumOver(usedBy)),
-      bytes('running_peak', 'The most that each has used so far, added up', sumOver(peakOf)),
+      bytes('running_used', 'Memory that running jobs use now', sumOver(usedBy)),
+      bytes('running_peak', 'Peaks so far of running jobs, added up', sumOver(peakOf)),
       things(
         'running_unlimited_jobs',
-        'Those without a limit on memory',
+        'Running jobs without a memory limit',
         ({ jobs }) => jobs.filter(({ limitState }) => limitState === 'unlimited').length,
       ),
     ],
@@ -199,22 +197,42 @@ function lastDayBy(name: keyof DaySums): readonly ServerMetric[] {
     items: ({ day }) => day?.[name] ?? [],
     labelsOf: ({ key }) => [key ?? ''],
     figures: [
-      counted('day_jobs', 'Jobs and array tasks of the last 24 hours', ({ jobs }) => jobs),
-      counted('day_failed_records', 'Records of those that ended badly', ({ failed }) => failed),
-      counted('day_killed_by_memory_records', 'Those that memory ended', (totals) => totals.killed_by_memory),
-      counted('day_unsampled_records', 'Ended records without a sample', ({ unsampled }) => unsampled),
-      counted('day_far_below_records', 'Ended records with a peak far below the limit', (totals) => totals.far_below),
-      byteSeconds('day_requested', 'Memory requested x elapsed time', (totals) => totals.requested_gib_hours),
-      byteSeconds('day_used', 'Memory used, over time', ({ used_gib_hours: used }) => used),
-      byteSeconds('day_peak', 'Peak of memory x elapsed time', ({ peak_gib_hours: peak }) => peak),
-      byteSeconds('day_unused', 'Waste: memory requested and never used, of records with a peak', unusedGibHours),
+      counted('day_jobs', 'Jobs and array tasks that ended in the last 24 hours', ({ jobs }) => jobs),
+      counted('day_failed_records', 'Records of jobs that ended badly in the last 24 hours', ({ failed }) => failed),
+      counted(
+        'day_killed_by_memory_records',
+        'Records of jobs that memory ended in the last 24 hours',
+        (totals) => totals.killed_by_memory,
+      ),
+      counted('day_unsampled_records', 'Records of the last 24 hours without a sample', ({ unsampled }) => unsampled),
+      counted(
+        'day_far_below_records',
+        'Records of the last 24 hours with a peak far below the limit',
+        (totals) => totals.far_below,
+      ),
+      byteSeconds(
+        'day_requested',
+        'Memory requested in the last 24 hours, x elapsed time',
+        (totals) => totals.requested_gib_hours,
+      ),
+      byteSeconds('day_used', 'Memory used in the last 24 hours, over time', ({ used_gib_hours: used }) => used),
+      byteSeconds(
+        'day_peak',
+        'Peaks of memory in the last 24 hours, x elapsed time',
+        ({ peak_gib_hours: peak }) => peak,
+      ),
+      byteSeconds(
+        'day_unused',
+        'Memory requested and never used in the last 24 hours, by records with a peak',
+        unusedGibHours,
+      ),
       byteSeconds(
         'day_unused_by_grid_engine',
-        "The same above Grid Engine's figure (maxvmem), of records without a peak",
+        "Memory requested above Grid Engine's figure (maxvmem) in the last 24 hours, by records without a peak",
         unusedByGridEngine,
       ),
-      seconds('day_cpu', 'CPU time', ({ totals }) => totals.cpu_seconds),
-      seconds('day_slot', 'Elapsed time x slots', ({ totals }) => totals.slot_seconds),
+      seconds('day_cpu', 'CPU time of the last 24 hours', ({ totals }) => totals.cpu_seconds),
+      seconds('day_slot', 'Elapsed time x slots of the last 24 hours', ({ totals }) => totals.slot_seconds),
     ],
   });
 }
@@ -276,14 +294,17 @@ const HEALTH: readonly ServerMetric[] = [
     'Age of the oldest figures that samplers have delivered of a running job',
     ({ view, nowMs }) => age(view?.times.oursOldest, nowMs),
   ),
-  single('sampler_newest_age_seconds', SECONDS, 'Age of the newest such figures', ({ view, nowMs }) =>
-    age(view?.times.oursNewest, nowMs),
+  single(
+    'sampler_newest_age_seconds',
+    SECONDS,
+    'Age of the newest figures that samplers have delivered of a running job',
+    ({ view, nowMs }) => age(view?.times.oursNewest, nowMs),
   ),
   single('running_jobs', {}, 'Running jobs and array tasks', ({ view }) => view?.jobs.length ?? null),
   single(
     'running_sampled_jobs',
     {},
-    'Those of which samplers have delivered figures',
+    'Running jobs and array tasks of which samplers have delivered figures',
     ({ view }) => view?.jobs.filter(({ ours }) => ours !== null).length ?? null,
   ),
   single(
@@ -333,23 +354,29 @@ const HEARTBEATS: readonly ServerMetric[] = [
       seconds('age', 'Age of the last heartbeat of the host', ({ heartbeat, nowMs }) =>
         sinceTime(heartbeat.heartbeat_at, nowMs),
       ),
-      things('waiting_records', 'Records that wait there for delivery', ({ heartbeat }) => heartbeat.waiting),
-      seconds('waiting_age', 'Age of the oldest of them', ({ heartbeat, nowMs }) =>
+      things('waiting_records', 'Records that wait on the host for delivery', ({ heartbeat }) => heartbeat.waiting),
+      seconds('waiting_age', 'Age of the oldest record that waits on the host', ({ heartbeat, nowMs }) =>
         sinceTime(heartbeat.waiting_since, nowMs),
       ),
       things(
         'refused_records',
-        'Records that the accounting DB refused for good',
+        'Records of the host that the accounting DB refused for good',
         ({ heartbeat }) => heartbeat.refused,
       ),
-      seconds('job_age', 'How long ago a job was last measured there', ({ heartbeat, nowMs }) =>
+      seconds('job_age', 'Time since a job was last measured on the host', ({ heartbeat, nowMs }) =>
         sinceTime(heartbeat.last_job_at, nowMs),
       ),
-      things('listener', '1: the listener runs; 0: it does not, and should', ({ heartbeat: { listener } }) =>
-        listener === null ? null : Number(listener),
+      things(
+        'listener',
+        '1: the listener of the host runs; 0: it does not, and should',
+        ({ heartbeat: { listener } }) => (listener === null ? null : Number(listener)),
       ),
-      things('disabled', '1: the hooks are switched off there', ({ heartbeat }) => Number(heartbeat.disabled)),
-      things('failing_sources', 'Data sources that fail', ({ heartbeat }) => heartbeat.failing_sources.length),
+      things('disabled', '1: the hooks of the host are switched off', ({ heartbeat }) => Number(heartbeat.disabled)),
+      things(
+        'failing_sources',
+        'Data sources that fail on the host',
+        ({ heartbeat }) => heartbeat.failing_sources.length,
+      ),
       seconds(
         'clock_offset',
         "The host's clock minus that of the accounting DB",
@@ -374,8 +401,8 @@ const JOBS: readonly ServerMetric[] = family<ServerFigures, JobView>({
   figures: [
     things('slots', 'Slots of the job (metrics_jobs)', ({ slots }) => slots),
     bytes('limit', 'Memory limit of the whole job (metrics_jobs)', ({ limit }) => limit),
-    bytes('used', 'Memory that it uses now (metrics_jobs)', usedBy),
-    bytes('peak', 'The most that it has used so far (metrics_jobs)', peakOf),
+    bytes('used', 'Memory that the job uses now (metrics_jobs)', usedBy),
+    bytes('peak', 'Peak so far of the job (metrics_jobs)', peakOf),
   ],
 });
 

@@ -140,7 +140,7 @@ const METRICS = {
   coveredSeconds: counter(
     'covered',
     'seconds',
-    'Time for which the energy is known: where the job ran longer, the other figures are lower ends.',
+    'Time for which the energy is known: where the job ran longer, the other figures are lower bounds.',
     THOUSANDTHS,
   ),
 } as const satisfies Readonly<Partial<Record<keyof EnergyAccount, Metric>>>;

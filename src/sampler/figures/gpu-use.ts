@@ -10,9 +10,9 @@ const THOUSANDTHS = { resolution: 1000 };
 
 const METRICS = {
   count: gauge('held', 'count', 'GPUs (or MIG instances) that the job held, by its environment or its processes.'),
-  used: gauge('used', 'count', 'Those of them on which it ever computed.'),
-  heldTime: counter('held_time', 'seconds', 'GPU-seconds that it held them.', THOUSANDTHS),
-  usedTime: counter('used_time', 'seconds', 'GPU-seconds in which it computed on them.', THOUSANDTHS),
+  used: gauge('used', 'count', 'GPUs (or MIG instances) on which the job ever computed.'),
+  heldTime: counter('held_time', 'seconds', 'GPU-seconds that the job held.', THOUSANDTHS),
+  usedTime: counter('used_time', 'seconds', 'GPU-seconds in which the job computed.', THOUSANDTHS),
   idleTime: counter('idle', 'seconds', 'GPU-seconds held without a process or utilisation there.', THOUSANDTHS),
   mean: gauge(
     'utilization_mean',
@@ -20,13 +20,18 @@ const METRICS = {
     "The job's utilisation, mean over the GPU-seconds where it is known.",
     HUNDREDTHS,
   ),
-  max: gauge('utilization_max', 'percent', 'The highest on one GPU between two readings.', HUNDREDTHS),
-  peak: gauge('memory_peak', 'bytes', 'Most memory that its processes held on one GPU, at least.'),
+  max: gauge(
+    'utilization_max',
+    'percent',
+    "The job's highest utilisation of one GPU between two readings.",
+    HUNDREDTHS,
+  ),
+  peak: gauge('memory_peak', 'bytes', "Most memory that the job's processes held on one GPU, a lower bound."),
   kept: gauge('memory_peak_kept', 'count', 'GPUs whose peak the driver kept (accounting mode); the rest is sampled.'),
   energy: counter(
     'energy',
     'joules',
-    "Energy: whole where it was alone, else by its processes' utilisation.",
+    'GPU energy: all of it while the job was alone on a GPU, else its share by utilisation.',
     THOUSANDTHS,
   ),
 } as const;

@@ -36,9 +36,9 @@ const peakFact = (name: string, what: string): Metric =>
 /** What `pssMetrics` puts into a record. */
 export const PSS_FACTS: readonly Metric[] = [
   peakFact('peak', 'Resident memory with shared pages divided (Pss)'),
-  peakFact('anon_peak', 'Its anonymous part (Pss_Anon)'),
-  peakFact('file_peak', 'Its part that maps files (Pss_File)'),
-  peakFact('shmem_peak', 'Its shared memory (Pss_Shmem)'),
+  peakFact('anon_peak', 'Anonymous part of Pss (Pss_Anon)'),
+  peakFact('file_peak', 'Part of Pss that maps files (Pss_File)'),
+  peakFact('shmem_peak', 'Shared memory in Pss (Pss_Shmem)'),
   peakFact('swap_peak', 'Swapped memory with shared pages divided (SwapPss)'),
   peakFact('uss_peak', 'Memory that no other process maps (USS)'),
   peakFact('footprint_peak', 'Pss_Anon + Pss_Shmem + SwapPss'),

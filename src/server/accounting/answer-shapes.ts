@@ -147,9 +147,12 @@ const nextRequest: Shape<NextRequest> = part(
     {
       kind: oneOf(ADVICE_KINDS),
       complex: string,
-      request_bytes: described(count, 'per slot, or per job where the complex is so consumed'),
-      risk: described(nullable(number()), 'share of runs that would need more; null: it rests on this run alone'),
-      runs: described(nullable(count), 'past runs of its kind that it rests on'),
+      request_bytes: described(count, 'per slot, or per job if the complex is consumed so'),
+      risk: described(
+        nullable(number()),
+        'share of runs that would need more; null: the advice rests on this run alone',
+      ),
+      runs: described(nullable(count), 'past runs of its kind that the advice rests on'),
     },
     'what memory to request for the next run',
   ),
@@ -166,7 +169,7 @@ const finding: Shape<Finding> = part(
       cost_gib_hours: nullable(number()),
       cost_slot_hours: nullable(number()),
     },
-    'a class that a run is of by the rules of the site, and what shows it',
+    "a class that the site's rules find for a run, and the evidence",
   ),
 );
 
@@ -174,7 +177,7 @@ const classes: Shape<Classes> = part(
   'Classes',
   object(
     {
-      rules_version: described(string, 'of the rules that judged'),
+      rules_version: described(string, 'version of the rules'),
       found: many(finding),
       unknown: described(many(string), 'classes that could not be judged, since a figure is missing'),
     },
@@ -216,7 +219,7 @@ const cause: Shape<CauseAccount> = part(
       task_id: nullable(count),
       attempt: count,
       confidence: oneOf(CONFIDENCES),
-      causes: described(many(oneOf(CAUSES)), 'what fits best; none where the evidence does not suffice'),
+      causes: described(many(oneOf(CAUSES)), 'the causes that fit best; none if the evidence does not suffice'),
       sentence: string,
       explanations: many(explanation),
       next_time: described(nullable(string), 'what to request next time: a qsub line; null: nothing can be said'),
@@ -242,19 +245,22 @@ export const arrayAnswer = part(
   object({
     schema,
     tasks: count,
-    reruns: described(count, 'earlier runs of tasks: all else is of the latest of each'),
-    peaks: described(many(count), 'lower bounds of their peak_rss in bytes, lowest first; of many 500, evenly chosen'),
-    limit_bytes: described(nullable(count), 'the largest limit of any'),
-    course: described(nullable(course), 'of 50 of them, evenly chosen'),
-    next_time: described(nullable(nextRequest), 'what fits all of them'),
-    line: described(nullable(string), 'of tasks that ended badly: a qsub line'),
-    closest: described(many(attempt), 'the 50 that came closest to their limit'),
-    ends: described(many(object({ label: string, tasks: count })), 'how they ended, the most frequent first'),
+    reruns: described(count, 'earlier runs of tasks; everything else is about the latest run of each task'),
+    peaks: described(
+      many(count),
+      'lower bounds of the peak_rss of the tasks in bytes, lowest first; of many tasks 500, evenly chosen',
+    ),
+    limit_bytes: described(nullable(count), 'the largest limit of any task'),
+    course: described(nullable(course), 'memory over time of 50 tasks, evenly chosen'),
+    next_time: described(nullable(nextRequest), 'what to request so that every task fits'),
+    line: described(nullable(string), 'what to request for tasks that ended badly: a qsub line'),
+    closest: described(many(attempt), 'the 50 tasks that came closest to their limit'),
+    ends: described(many(object({ label: string, tasks: count })), 'how the tasks ended, the most frequent first'),
     causes: described(
       many(object({ tasks: count, cause })),
       'the most frequent causes of bad ends, with one of the tasks, among the first 1,000 that ended badly',
     ),
-    unexplained: described(count, 'tasks that ended badly after those'),
+    unexplained: described(count, 'tasks that ended badly and were not explained'),
   }),
 );
 
@@ -285,13 +291,13 @@ export const tasksAnswer = part(
   'Tasks',
   object({
     schema,
-    cluster: described(nullable(string), 'of all of them; null: some were asked for'),
-    ids: described(many(integer()), 'what the accounting DB calls each run'),
+    cluster: described(nullable(string), 'cluster of all runs; null: only some runs were asked for'),
+    ids: described(many(integer()), "the accounting DB's id of each run"),
     columns: described(
       map(cells),
       'by the name of the column as in docs/sql.md, a cell for each run, or one for all of them',
     ),
-    words: described(many(string), 'the strings that columns named *_id have the places of'),
+    words: described(many(string), 'strings to which the columns named *_id point, by place'),
   }),
 );
 
@@ -303,7 +309,7 @@ export const nodesAnswer = part('Nodes', object({ schema, nodes: many(part('Node
 
 const group: Shape<SummaryGroup> = part(
   'SummaryGroup',
-  object({ key: nullable(string), totals }, 'the records of one owner, project ..., "key" null: those that have none'),
+  object({ key: nullable(string), totals }, 'the records of one owner, project ...; "key" null: records without one'),
 );
 const hour: Shape<HourOfDay> = part(
   'HourOfDay',

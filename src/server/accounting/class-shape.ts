@@ -29,23 +29,23 @@ const PREDICTION = {
   request: described(string, 'as qsub takes it'),
   risk: described(nullable(number(0, 1)), 'share of runs that would need more; null: too little is known'),
   runs: count,
-  predictions: described(count, 'earlier runs for which as much was known as to state this risk'),
-  failed: described(count, 'those of them that needed more'),
-  undecided: described(count, 'beside them runs that were stopped at a limit below what was predicted'),
+  predictions: described(count, 'earlier runs for which this risk could be stated before they began'),
+  failed: described(count, 'runs among these that needed more'),
+  undecided: described(count, 'further runs, which were stopped at a limit below what was predicted'),
   mostly_stopped: described(boolean, 'whether most of the runs were stopped at a limit: then no risk is stated'),
   same_program: described(boolean, 'whether the runs are of the same script or command'),
 };
 
 const jobClass: Shape<ClassObject['class']> = object({
   owner: string,
-  job_name: described(string, 'digits are one #: names that differ in them are of one kind'),
+  job_name: described(string, 'with # for digits: names that differ only in digits are of one kind'),
   slots: nullable(count),
   pe: nullable(string),
   project: nullable(string),
   queue: nullable(string),
 });
 
-const STOPPED_AT = 'the limit at which the run was stopped that needed most; null: it was not stopped';
+const STOPPED_AT = 'the limit that stopped the run that needed most; null: it was not stopped';
 
 const ADVICE = {
   class: jobClass,
@@ -54,7 +54,7 @@ const ADVICE = {
   memory: nullable(
     object({
       ...PREDICTION,
-      request_bytes: described(count, 'per slot, or per job where the complex is so consumed'),
+      request_bytes: described(count, 'per slot, or per job if the complex is consumed so'),
       per: oneOf(PERS),
       largest_bytes: count,
       stopped_at_bytes: described(nullable(bytes), STOPPED_AT),
@@ -83,10 +83,10 @@ const ADVICE = {
 } satisfies { readonly [Name in keyof ClassObject]: Shape<ClassObject[Name]> };
 
 const OUTCOME = {
-  jobs: described(count, 'without the undecided ones, of which nothing else here is known either'),
+  jobs: described(count, 'jobs without the undecided ones, which count nowhere else here'),
   failed: described(count, 'jobs that would have needed more than their request'),
   undecided: described(count, 'jobs that were stopped at a limit below the request: whether it is enough is not known'),
-  stated_risk: described(nullable(number(0, 1)), 'mean of the risks stated; null: none is'),
+  stated_risk: described(nullable(number(0, 1)), 'mean of the stated risks; null: none was stated'),
   unused_byte_seconds: number(0),
   used_byte_seconds: number(0),
 };
@@ -95,7 +95,7 @@ const outcome: Shape<OutcomeObject> = object(OUTCOME);
 const replay: Shape<ReplayObject> = object(
   {
     runs: count,
-    advisable: described(count, 'runs before which there were enough others for any advice'),
+    advisable: described(count, 'runs that had enough earlier runs for any advice'),
     advice: many(object({ risk: number(0, 1), within: outcome, larger: outcome })),
     users: described(nullable(outcome), "the users' own requests"),
     rules: many(object({ name: string, ...OUTCOME })),
@@ -112,10 +112,10 @@ const run = object(
     ended_at: string,
     seconds: number(0),
     needed_bytes: described(bytes, 'per slot (or per job), on the host that needed most'),
-    requested_bytes: described(nullable(bytes), 'the same of the limit; null: none'),
-    stopped: described(boolean, 'whether it was stopped at that limit: it needed more'),
+    requested_bytes: described(nullable(bytes), 'the limit, per slot (or per job), on that host; null: none'),
+    stopped: described(boolean, 'whether the run was stopped at that limit: it needed more'),
   },
-  'a run of which it is known what memory it needed',
+  'a run whose memory need is known',
 );
 export type ClassRun = ValueOf<typeof run>;
 
@@ -128,14 +128,14 @@ export const course: Shape<Course> = object(
     high_bytes: many(bytes),
     largest_bytes: many(bytes),
   },
-  'memory of runs since the start of each: the lowest and highest tenth, median and largest at each step',
+  'memory of several runs over time since their start: at each step the lowest and highest tenth, the median and the largest',
 );
 
 export const classAnswer = object({
   schema: constant(RECORD_SCHEMA),
   ...ADVICE,
   replay: nullable(replay),
-  runs: described(many(run), 'in the order in which they ended'),
-  course: described(nullable(course), 'of the latest runs'),
+  runs: described(many(run), 'runs in the order in which they ended'),
+  course: described(nullable(course), 'memory over time of the latest runs'),
 });
 export type ClassAnswer = ValueOf<typeof classAnswer>;

@@ -45,7 +45,7 @@ const CAUSES: Readonly<Record<ListenAddress['kind'], Readonly<Record<string, str
     EPERM: 'no permission to make it there; start as a user who may, or give another with --socket',
     EROFS: 'the file system is read-only; give another place with --socket, or set serve_socket',
     ENOENT: 'its directory is missing; make it, or give another with --socket',
-    ENOTDIR: 'its directory is none; give another with --socket, or set serve_socket',
+    ENOTDIR: 'part of its path is not a directory; give another with --socket, or set serve_socket',
     EADDRINUSE: 'something else came in between; start again',
   },
   descriptor: { EBADF: 'systemd has handed over no such descriptor; start qmemacct-serve.socket first' },

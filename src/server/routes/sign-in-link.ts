@@ -5,7 +5,7 @@ import { route } from './route';
 
 export const signInLinkShape = object({
   url: described(string, 'opens the pages as this user, once'),
-  seconds: described(integer(1), 'for so long'),
+  seconds: described(integer(1), 'how long the link works'),
 });
 
 export const signInLinkRoute = route({

@@ -27,7 +27,7 @@ export const taskstats: SourceFacts = {
     counter(
       'node_oom_kills',
       'count',
-      'Processes that it ended for lack of memory on the node; absent: none was seen.',
+      'Processes that the OOM killer ended for lack of memory on the node; absent: none was seen.',
     ),
     counter(
       'cpu',

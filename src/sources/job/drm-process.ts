@@ -23,13 +23,13 @@ const VIDEO = gauge(
 const SYSTEM = gauge(
   'system_memory',
   'bytes',
-  'System memory that its DRM clients hold for the GPU (fdinfo: gtt, system).',
+  "System memory that a process's DRM clients hold for the GPU (fdinfo: gtt, system).",
   { instance: 'gpu' },
 );
 const BUSY = counter(
   'busy',
   'seconds',
-  "Time of the GPU's engines that its DRM clients used (fdinfo), ended clients included.",
+  "Time of the GPU's engines that a process's DRM clients used (fdinfo), ended clients included.",
   { resolution: 1000, instance: 'gpu/engine' },
 );
 

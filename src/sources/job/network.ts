@@ -9,9 +9,14 @@ const INTERFACE = { instance: 'namespace/interface' };
 const METRICS = [
   counter('received', 'bytes', "Received in the job's own network namespace, loopback left out.", INTERFACE),
   counter('sent', 'bytes', "Sent in the job's own network namespace, loopback left out.", INTERFACE),
-  counter('received_packets', 'count', 'Packets received there.', INTERFACE),
-  counter('sent_packets', 'count', 'Packets sent there.', INTERFACE),
-  counter('errors', 'count', 'Packets lost there: errors and drops of both directions.', INTERFACE),
+  counter('received_packets', 'count', "Packets received in the job's own network namespace.", INTERFACE),
+  counter('sent_packets', 'count', "Packets sent in the job's own network namespace.", INTERFACE),
+  counter(
+    'errors',
+    'count',
+    "Packets lost in the job's own network namespace: errors and drops in both directions.",
+    INTERFACE,
+  ),
 ] as const;
 
 const namespaceNumber = (link: string): string => /^net:\[(\d+)\]$/.exec(link)?.[1] ?? link;

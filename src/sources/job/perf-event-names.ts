@@ -48,7 +48,7 @@ export const NAMED_EVENTS: readonly NamedEvent[] = [
   hardware(0, 'cpu_cycles', 'CPU cycles while running.'),
   hardware(1, 'instructions', 'Instructions retired.'),
   hardware(2, 'cache_references', "Accesses to the last-level cache, as the CPU's maker defines them."),
-  hardware(3, 'cache_misses', 'Those that the last-level cache could not serve.'),
+  hardware(3, 'cache_misses', 'Accesses that the last-level cache could not serve.'),
   hardware(4, 'branch_instructions', 'Branches retired.'),
   hardware(5, 'branch_misses', 'Branches that were predicted wrongly.'),
   hardware(6, 'bus_cycles', 'Cycles of the bus.'),

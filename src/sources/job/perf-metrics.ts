@@ -54,8 +54,20 @@ const perThousand = (event: string): Ratio =>
 const RATIOS: readonly Ratio[] = [
   ratio(['ipc', 'ratio', 1000], 'instructions', 'cpu_cycles', 1, 'Instructions per CPU cycle.'),
   ...['cache_misses', 'branch_misses', 'l1d_read_misses', 'llc_misses', 'dtlb_misses'].map(perThousand),
-  ratio(['cache_miss', 'percent', 100], 'cache_misses', 'cache_references', 100, 'Misses of cache accesses.'),
-  ratio(['branch_miss', 'percent', 100], 'branch_misses', 'branch_instructions', 100, 'Misses of branches.'),
+  ratio(
+    ['cache_miss', 'percent', 100],
+    'cache_misses',
+    'cache_references',
+    100,
+    'Share of last-level cache accesses that missed.',
+  ),
+  ratio(
+    ['branch_miss', 'percent', 100],
+    'branch_misses',
+    'branch_instructions',
+    100,
+    'Share of branches that were predicted wrongly.',
+  ),
 ];
 
 /** By the name of a ratio the metric that it is a ratio to: two ratios are put together by how much there was of that. */
@@ -66,7 +78,7 @@ export const PERF_RATIOS: Readonly<Record<string, string>> = Object.fromEntries(
 const MULTIPLEXED = gauge(
   'multiplexed',
   'percent',
-  'Time for which the event that fared worst had no counter; counts are scaled up for it.',
+  'Share of time in which the event with the least counter time was not counted; counts are scaled up for it.',
   { resolution: 100 },
 );
 

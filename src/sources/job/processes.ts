@@ -19,16 +19,22 @@ export const processes: SourceFacts = {
   reads: ['/proc/PID/stat', '/proc/PID/statm', '/proc/PID/status', '/proc/PID/io'],
   metrics: [
     bytes('rss', "Resident memory over the job's distinct address spaces (statm)."),
-    bytes('vmem', 'Address space over the same (statm).'),
-    bytes('swap', 'Swapped-out memory over the same (VmSwap in status).'),
-    bytes('anonymous', 'Anonymous memory over the same, in RAM or swapped out (RssAnon and VmSwap in status).'),
+    bytes('vmem', "Address space over the job's distinct address spaces (statm)."),
+    bytes('swap', "Swapped-out memory over the job's distinct address spaces (VmSwap in status)."),
+    bytes(
+      'anonymous',
+      "Anonymous memory over the job's distinct address spaces, in RAM or swapped out (RssAnon and VmSwap in status).",
+    ),
     bytes('file', 'Resident pages of files, page by page of every process that maps them (RssFile in status).'),
-    bytes('shmem', 'Resident shared memory and tmpfs, likewise (RssShmem in status).'),
+    bytes(
+      'shmem',
+      'Resident shared memory and tmpfs, page by page of every process that maps them (RssShmem in status).',
+    ),
     ofJob.counter('cpu', 'seconds', 'User and system time of living processes and of those that have ended (stat).', {
       resolution: 1000,
     }),
     ofJob.gauge('count', 'count', 'Living processes of the job.'),
-    ofJob.gauge('threads', 'count', 'Threads of these processes (stat).'),
+    ofJob.gauge('threads', 'count', "Threads of the job's living processes (stat)."),
     bytes('read', 'Read from storage, since the start of the job (read_bytes in io).', 'counter'),
     bytes('written', 'Written to storage, since the start of the job (write_bytes in io).', 'counter'),
   ],

@@ -20,17 +20,21 @@ const SKIPPED = ofJob(
   'count',
   'Processes with memory that were left out: too dear to read, or not allowed.',
 );
-const READ = ofJob('read', 'seconds', 'How long it took to read all of them.', { resolution: 1_000_000 });
+const READ = ofJob('read', 'seconds', 'How long it took to read all processes.', { resolution: 1_000_000 });
 
 const METRICS: readonly Metric[] = [
   {
     ...ofProcess('', 'bytes', 'Resident pages, each divided by the number of processes that map it (Pss).'),
     name: 'pss_bytes',
   },
-  ofProcess('anon', 'bytes', 'Anonymous part of it (Pss_Anon); before Linux 5.4 what must be anonymous at least.'),
-  ofProcess('file', 'bytes', 'Part of it that maps files (Pss_File); not on Linux 4.14 to 5.3.'),
-  ofProcess('shmem', 'bytes', 'Shared memory and tmpfs in it (Pss_Shmem); not on Linux 4.14 to 5.3.'),
-  ofProcess('swap', 'bytes', 'Swapped pages, divided in the same way (SwapPss); from Linux 4.3.'),
+  ofProcess('anon', 'bytes', 'Anonymous part of Pss (Pss_Anon); before Linux 5.4 a lower bound.'),
+  ofProcess('file', 'bytes', 'Part of Pss that maps files (Pss_File); not on Linux 4.14 to 5.3.'),
+  ofProcess('shmem', 'bytes', 'Shared memory and tmpfs in Pss (Pss_Shmem); not on Linux 4.14 to 5.3.'),
+  ofProcess(
+    'swap',
+    'bytes',
+    'Swapped pages, each divided by the number of processes that map it (SwapPss); from Linux 4.3.',
+  ),
   ofProcess('uss', 'bytes', 'Resident pages that no other process maps (Private_Clean and Private_Dirty).'),
   ofProcess(
     'shared',

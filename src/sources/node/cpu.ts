@@ -35,7 +35,12 @@ const BUSY = gauge(
   "Share of all CPUs' time since the last reading neither idle nor in iowait.",
   PERCENT,
 );
-const ONE_BUSY = gauge('per_cpu_busy', 'percent', 'The same of each CPU.', ONE_CPU);
+const ONE_BUSY = gauge(
+  'per_cpu_busy',
+  'percent',
+  "Share of each CPU's time since the last reading neither idle nor in iowait.",
+  ONE_CPU,
+);
 const ONE_SECONDS = byMode((mode) =>
   counter(`per_cpu_${mode}`, 'seconds', `Time of each CPU ${SPENT[mode]}.`, ONE_CPU),
 );

@@ -10,19 +10,24 @@ const WHOLE = { ...GPU, resolution: 1 };
 const THOUSANDTHS = { ...GPU, resolution: 1000 };
 
 const METRICS = {
-  vendor: gauge('vendor', 'count', 'PCI number of its maker.', GPU),
+  vendor: gauge('vendor', 'count', "PCI number of the GPU's maker.", GPU),
   memoryTotal: gauge('memory_total', 'bytes', 'Video memory of the GPU (mem_info_vram_total).', GPU),
   memoryUsed: gauge('memory_used', 'bytes', 'Video memory that is allocated (mem_info_vram_used).', GPU),
   utilization: gauge(
     'utilization',
     'percent',
-    'Share of time in which its engines were busy (gpu_busy_percent).',
+    "Share of time in which the GPU's engines were busy (gpu_busy_percent).",
     WHOLE,
   ),
-  memoryUtilization: gauge('memory_utilization', 'percent', 'How busy its memory was (mem_busy_percent).', WHOLE),
+  memoryUtilization: gauge(
+    'memory_utilization',
+    'percent',
+    "Share of time in which the GPU's memory was busy (mem_busy_percent).",
+    WHOLE,
+  ),
   power: gauge('power', 'watts', 'Power draw (hwmon power1_average, else power1_input).', THOUSANDTHS),
   energy: counter('energy', 'joules', 'Energy since the driver was loaded (hwmon energy1_input).', THOUSANDTHS),
-  frequency: gauge('frequency', 'hertz', 'Clock of the fastest of its GTs (i915 and xe).', GPU),
+  frequency: gauge('frequency', 'hertz', "Clock of the fastest of the GPU's GTs (i915 and xe).", GPU),
 } as const;
 
 interface Card {

@@ -11,7 +11,7 @@ const POWER = gauge(
   'Power of the whole node at this moment, as its BMC measures it (fans and GPUs included).',
   TENTHS,
 );
-const AVERAGE = gauge('average_power', 'watts', "The same, averaged over the BMC's own period.", TENTHS);
+const AVERAGE = gauge('average_power', 'watts', "Power of the whole node, averaged over the BMC's own period.", TENTHS);
 
 const FIX = 'install FreeIPMI (ipmi-dcmi), or set command in [sources.ipmi]: an absolute path and its arguments';
 const MOST_TIMEOUT_S = 600;

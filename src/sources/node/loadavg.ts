@@ -6,8 +6,8 @@ const HUNDREDTHS = { resolution: 100 };
 
 const METRICS = [
   gauge('1min', 'count', 'Runnable and uninterruptible tasks, mean over about a minute.', HUNDREDTHS),
-  gauge('5min', 'count', 'The same over about five minutes.', HUNDREDTHS),
-  gauge('15min', 'count', 'The same over about fifteen minutes.', HUNDREDTHS),
+  gauge('5min', 'count', 'Runnable and uninterruptible tasks, mean over about five minutes.', HUNDREDTHS),
+  gauge('15min', 'count', 'Runnable and uninterruptible tasks, mean over about fifteen minutes.', HUNDREDTHS),
   gauge('runnable', 'count', 'Tasks on a CPU or waiting for one.'),
   gauge('threads', 'count', 'Tasks that exist.'),
 ] as const;

@@ -11,7 +11,10 @@ interface Line {
 }
 
 const line = (samples: string, help: string, bytes: string | null = null): Line => ({
-  bytes: bytes === null ? null : counter(bytes, 'bytes', `Bytes of those: ${help}`, FILESYSTEM),
+  bytes:
+    bytes === null
+      ? null
+      : counter(bytes, 'bytes', `Bytes of ${help.charAt(0).toLowerCase()}${help.slice(1)}`, FILESYSTEM),
   samples: counter(samples, 'count', help, FILESYSTEM),
 });
 

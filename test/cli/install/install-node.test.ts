@@ -31,6 +31,7 @@ import { connectListener } from '../../../src/sampler/listener/client';
 import { runningListener } from '../../../src/sampler/listener/running';
 import { loadSettings, SettingsError } from '../../../src/record/settings';
 import { PROGRAM } from '../../support/released';
+import { packageRoot } from '../../../src/base/package-root';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
@@ -353,8 +354,11 @@ describe('uninstall --node', asRoot, () => {
       gone?.endsWith(`. The program has gone: once nothing names them, "rm -r ${host.prefix}" removes them`),
       gone,
     );
-    const [there] = await remove(host, away);
-    assert.ok(there?.endsWith(`. Run "${PROGRAM}/bin/qmemacct uninstall --node" again later to remove them`), there);
+    const [there] = await remove(host, away, new Date(), false, packageRoot());
+    assert.ok(
+      there?.endsWith(`. Run "${packageRoot()}/bin/qmemacct uninstall --node" again later to remove them`),
+      there,
+    );
   });
 
   it('takes away what installations that were killed have left', async () => {

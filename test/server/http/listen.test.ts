@@ -78,7 +78,7 @@ describe('listenAt', () => {
     writeFileSync(join(directory, 'file'), '');
     assert.match(
       await fault(t, { kind: 'socket', path: join(directory, 'file', 's') }),
-      /its directory is none|EEXIST/,
+      /part of its path is not a directory|EEXIST/,
     );
     assert.match(await fault(t, { kind: 'socket', path: `/${'x'.repeat(107)}` }), /longer than 107 bytes/);
     assert.match(await fault(t, { kind: 'descriptor', fd: 999 }), /descriptor 999/);
