@@ -97,7 +97,7 @@ function compareVerdicts(a: Value, b: Value): number {
 
 const PEAKS = FIELD_NAMES.filter((name) => FIELDS[name].storage.as === 'bracket');
 
-/** What becomes of a value where only Grid Engine's line tells of the job's end (`withEndUnseen`). */
+/** What becomes of a value where only Grid Engine's line reports the job's end (`withEndUnseen`). */
 function ifEndUnseen(slot: Slot, { value, stamp }: Value): unknown {
   if (slot === 'status') {
     const { status, notes } = value as Verdict;

@@ -110,7 +110,7 @@ function busySlots({ record: { cpu_seconds: cpu, wallclock_seconds: elapsed } }:
 }
 
 /**
- * Busy slots, plus threads that waited for a CPU: the kernel tells of that wait at a process's end, in its exit record.
+ * Busy slots, plus threads that waited for a CPU: the kernel reports that wait at a process's end, in its exit record.
  */
 function runnableThreads(subject: Subject): number | null {
   const busy = busySlots(subject);
