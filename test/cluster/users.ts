@@ -23,7 +23,8 @@ export function writeUserFiles(layout: Layout, users: readonly CellUser[]): void
   for (const name of privateEtc) {
     if (name !== 'hosts') copyFileSync(join('/etc', name), join(layout.etc, name));
   }
-  giveRootHome(layout);
+  // Root has a home of its own, too: what this machine's root has measured is none of the cell's.
+  mkdirSync(layout.home('root'), { recursive: true, mode: 0o700 });
   append(layout, 'passwd', users, ({ name, uid, gid, home }) => `${name}:x:${uid}:${gid}::${home}:/bin/bash`);
   append(layout, 'group', users, ({ name, gid }) => `${name}:x:${gid}:`);
   append(layout, 'shadow', users, ({ name }) => `${name}:*:19000:0:99999:7:::`);
@@ -35,20 +36,13 @@ export function writeUserFiles(layout: Layout, users: readonly CellUser[]): void
   }
 }
 
-/** Root has a home of its own, too: what this machine's root has measured is none of the cell's. */
-function giveRootHome(layout: Layout): void {
-  const home = layout.home('root');
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  const path = join(layout.etc, 'passwd');
-  writeFileSync(path, readFileSync(path, 'utf8').replace(/^(root:.*:)[^:]*(:[^:]*)$/m, `$1${home}$2`));
-}
-
 /** The user of this name on the cell's hosts. Throws where there is none. */
 export function findUser(layout: Layout, name: string): CellUser {
   const line = lines(join(layout.etc, 'passwd')).find((candidate) => candidate.startsWith(`${name}:`));
   const fields = line?.split(':');
   if (fields === undefined) throw new Error(`no user ${name} on the cell's hosts`);
-  return { name, uid: Number(fields[2]), gid: Number(fields[3]), home: fields[5] ?? '/' };
+  const home = name === 'root' ? layout.home(name) : (fields[5] ?? '/');
+  return { name, uid: Number(fields[2]), gid: Number(fields[3]), home };
 }
 
 /** The first of `count` ids in a row, from `start` on in steps of `count`, that no group of this machine has. */
