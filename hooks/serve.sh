@@ -16,6 +16,6 @@ for qm_name in SGE_ROOT SGE_CELL TZ; do
   [ -z "$qm_value" ] || set -- "$qm_name=$qm_value" "$@"
 done
 set -- env "$@"
-# A lock file that only this user can open: whoever may read a file can lock it.
+# A lock file that only this user can open: a user who may read a file can lock it.
 [ -z "$qm_directory" ] || set -- flock -n -E 0 "$qm_directory/lock" "$@"
 exec /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 "$@"

@@ -38,7 +38,7 @@ async function showHosts(options: HostsCommandOptions, terminal: Terminal, parts
   const xml = wantsXml(options);
   const asked = readOptions(HOSTS_OPTIONS, { ...options });
   const filter = filterOf(asked);
-  // Whoever filters by jobs wants to see them.
+  // A filter by jobs implies that the jobs are to be shown.
   const details = (options.jobs ?? false) || asksForJobs(filter);
   const settings = loadSettings(options.config);
   const sources = parts.sources ?? realLiveSources;

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../base/replace-file';
-import { boolean, checkJson, list, object, optional, string, type ValueOf } from '../../base/shape';
+import { boolean, checkJson, list, object, string, type ValueOf } from '../../base/shape';
 import { reasonOf, UserError } from '../../base/user-error';
 
 /** STATE/installed: what the last `install --node` or `doctor --self-test` on this host found. */
@@ -14,7 +14,7 @@ const stampShape = object({
   ok: boolean,
   problems: list(string, Infinity),
   /** Names of what the installation set up to be started by itself (services.ts). */
-  services: optional(list(string, Infinity)),
+  services: list(string, Infinity),
 });
 export type Stamp = ValueOf<typeof stampShape>;
 

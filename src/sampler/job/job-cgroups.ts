@@ -5,9 +5,10 @@ import { OWN_GROUP } from './leave-job';
 import { keyValues, startTicksOf } from './pid-file';
 
 /**
- * Removal of the control groups that the prolog makes for jobs (hooks/cgroup.sh). Whoever finishes a run removes its
- * group: the run's sampler, or the next sampler or flush on this host. Processes still in the group (the shepherd, and
- * those that outlive their job) move back to the shepherd's former group, as if there had never been another.
+ * Removal of the control groups that the prolog makes for jobs (hooks/cgroup.sh). The process that finishes a run
+ * removes its group: the run's sampler, or the next sampler or flush on this host. Processes still in the group (the
+ * shepherd, and those that outlive their job) move back to the shepherd's former group, as if there had never been
+ * another.
  */
 interface CgroupNote {
   /** Path of the shepherd's former group by hierarchy: "memory", "pids" ..., "unified" for version 2. */

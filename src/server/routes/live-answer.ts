@@ -27,7 +27,7 @@ function requireLive({ site }: Pick<RouteRequest<Parameters>, 'site'>): LiveClus
 
 type LiveRequest = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'now' | 'requester'>;
 
-/** Cache key of a question (whoever asks it), and media type of the answers to it. */
+/** Cache key of a question, to which what the caller may see is added, and media type of its answers. */
 interface AnswerKind {
   readonly key: string;
   readonly type: string;

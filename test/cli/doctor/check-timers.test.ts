@@ -50,6 +50,6 @@ it('warns of what the installation set up and somebody removed', () => {
       'run "qmemacct install --node --nightly", or without --nightly where it is not to run here any more',
     ],
   ]);
-  // Installed with --no-timer, not at all, and by a version that kept no such list.
-  assert.deepEqual([found([]), found(null), checkServices({ stamp }, places)], [[], [], []]);
+  // Installed with --no-timer, and not at all.
+  assert.deepEqual([found([]), found(null)], [[], []]);
 });

@@ -27,7 +27,7 @@ describe('a self-test where the state directory takes nothing', () => {
 
   it('is not noted, which is said', () => {
     assert.throws(
-      () => writeStamp(STATE, { prefix: '/opt/x', version: '1' }, { ok: true, problems: [] }),
+      () => writeStamp(STATE, { prefix: '/opt/x', version: '1', services: [] }, { ok: true, problems: [] }),
       (error) =>
         error instanceof UserError &&
         /^\/proc\/nothing: what the self-test found can't be noted there: ENOENT.*; let root write/.test(error.message),
