@@ -1,13 +1,13 @@
 #!/bin/sh
 # Installs what the tests can use, of Debian: a real Grid Engine, a C compiler, rivals to compare with, qemu,
-# PostgreSQL, a browser, Prometheus and others that figures are sent to, what makes packages and rolls them out, what reads HDF5,
+# PostgreSQL and PgBouncer, a browser, Prometheus and others that figures are sent to, what makes packages and rolls them out, what reads HDF5,
 # the shells that completion is for, what checks manual pages and XML.
 # Where that can't be done, it says so and the tests that need them print that they were skipped.
 set -u
 wanted='gridengine-master gridengine-exec gridengine-client gridengine-common iproute2 gcc libc6-dev procps
   sysstat linux-perf python3-psutil qemu-system-x86 busybox-static postgresql
   chromium prometheus prometheus-node-exporter graphite-carbon graphite-web influxdb victoria-metrics
-  dpkg-dev rpm hdf5-tools python3-tables ansible-core openssh-server openssh-client python3-apt zsh fish mandoc libxml2-utils'
+  pgbouncer dpkg-dev rpm hdf5-tools python3-tables ansible-core openssh-server openssh-client python3-apt zsh fish mandoc libxml2-utils'
 missing=
 for package in $wanted; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
