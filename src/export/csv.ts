@@ -1,8 +1,8 @@
 import type { ColumnFacts } from '../record/plain-columns';
 import { escapeForCsv, escapeJson } from '../report/format/escape';
 import { renderCsvRows } from '../report/records/csv';
-import type { Encoder, RowFormat } from './format';
-import { lineEncoder, lineFormat, type LineKind } from './lines';
+import type { PartFormat } from './format';
+import { lineFormat } from './lines';
 
 /** A cell with a JSON object or list, which no spreadsheet takes for a formula; escaped as JSON. */
 function jsonCell(json: string): string {
@@ -10,14 +10,11 @@ function jsonCell(json: string): string {
   return /[",;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-const csvLines = (columns: readonly ColumnFacts[]): LineKind => ({
-  columns: columns.map(({ type }, index) => ({ type, before: index === 0 ? '' : ',' })),
-  end: '\n',
-  how: { text: escapeForCsv, json: jsonCell, time: (iso) => iso, none: '' },
-});
-
-export const csvEncoder = (columns: readonly ColumnFacts[]): Encoder => lineEncoder(csvLines(columns));
-
 /** A header line, then one line per row; safe to open in a spreadsheet. */
-export const csvFormat = (columns: readonly ColumnFacts[]): RowFormat =>
-  lineFormat(renderCsvRows([columns.map(({ name }) => name)]), csvLines(columns));
+export const csvFormat = (columns: readonly ColumnFacts[]): PartFormat =>
+  lineFormat({
+    head: renderCsvRows([columns.map(({ name }) => name)]),
+    columns: columns.map(({ type }, index) => ({ type, before: index === 0 ? '' : ',' })),
+    end: '\n',
+    how: { text: escapeForCsv, json: jsonCell, time: (iso) => iso, none: '' },
+  });

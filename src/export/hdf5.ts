@@ -4,9 +4,6 @@ import { SampleTables } from './hdf5-samples';
 import type { OutputFile } from './output-file';
 import type { Table } from './table';
 
-/** No bytes for the caller to write, as the library writes the file. */
-const NOTHING = new Uint8Array(0);
-
 /**
  * HDF5: records and series are one table each; samples are in one group per job, as in colmet. The texts of the first
  * page determine the length of text columns.
@@ -19,19 +16,17 @@ export async function openHdf5Format(
   const samples = what === 'samples' ? new SampleTables(file, columns) : null;
   let table: Hdf5Table | null = null;
   return {
-    rows: (values, rows) => {
+    rows: ({ columns: values, rows }) => {
       if (samples !== null) samples.add(values, rows);
       else {
         table ??= file.table(`/${what}`, columns, values);
         table.append(values, rows);
       }
-      return NOTHING;
     },
     end: () => {
       if (samples !== null) samples.flush();
       else table ??= file.table(`/${what}`, columns, []);
       file.close();
-      return NOTHING;
     },
     abandon: () => file.abandon(),
   };

@@ -1,8 +1,7 @@
 import type { ColumnType, TableColumn } from '../record/plain-columns';
 import { isoTime } from '../base/iso-time';
-import type { Encoder, RowFormat } from './format';
+import type { PartFormat } from './format';
 import type { Columns } from './table';
-import { TextBytes } from './text-bytes';
 
 /** How a column is written in a line. */
 export interface LineColumn {
@@ -59,11 +58,39 @@ function textColumns(
   return { texts, rest: constant };
 }
 
-/** The form of lines: the values of `columns`, each with the text before it, then `end`. */
-export interface LineKind {
+/** The form of lines: the values of `columns`, each with the text before it, then `end`. `head`: before all lines. */
+interface LineKind {
+  readonly head: string;
   readonly columns: readonly LineColumn[];
   readonly end: string;
   readonly how: LineText;
+}
+
+/** A UTF-16 code unit takes at most this many bytes in UTF-8. */
+const MOST = 3;
+
+/** Collects texts as UTF-8, in given memory while it suffices: allocating memory takes longer than filling it. */
+class TextBytes {
+  #memory: Buffer<ArrayBuffer>;
+  #length = 0;
+
+  constructor(memory: ArrayBuffer) {
+    this.#memory = Buffer.from(memory);
+  }
+
+  get bytes(): Buffer<ArrayBuffer> {
+    return this.#memory.subarray(0, this.#length);
+  }
+
+  add(text: string): void {
+    const needed = this.#length + MOST * text.length;
+    if (needed > this.#memory.length) {
+      const larger = Buffer.from(new ArrayBuffer(2 * needed));
+      this.#memory.copy(larger, 0, 0, this.#length);
+      this.#memory = larger;
+    }
+    this.#length += this.#memory.write(text, this.#length);
+  }
 }
 
 /** Adds line by line, as joining many lines into one text first would copy them once more. */
@@ -76,36 +103,14 @@ function addLines({ columns: values, rows }: Columns, { columns, end, how }: Lin
   }
 }
 
-export const lineEncoder =
-  (kind: LineKind): Encoder =>
-  (pages, memory) => {
-    const bytes = new TextBytes(memory);
-    for (const page of pages) addLines(page, kind, bytes);
-    return { rows: pages.reduce((sum, { rows }) => sum + rows, 0), bytes: bytes.taken() };
-  };
-
-/** A format with one line per row. `head`: the text before all lines. */
-export function lineFormat(head: string, kind: LineKind): RowFormat {
-  const bytes = new TextBytes();
-  let isBegun = false;
-  const begin = (): void => {
-    if (!isBegun) bytes.add(head);
-    isBegun = true;
-  };
-  return {
-    rows: (columns, rows) => {
-      begin();
-      addLines({ columns, rows }, kind, bytes);
-      return bytes.taken();
-    },
-    part: (part) => {
-      if (isBegun) return part.bytes;
-      begin();
-      return Buffer.concat([bytes.taken(), part.bytes]);
-    },
-    end: () => {
-      begin();
-      return bytes.taken();
-    },
-  };
-}
+/** A format with one line per row. */
+export const lineFormat = (kind: LineKind): PartFormat => ({
+  head: Buffer.from(kind.head),
+  encode: (pages, memory = new ArrayBuffer(0)) => {
+    const text = new TextBytes(memory);
+    for (const page of pages) addLines(page, kind, text);
+    return { rows: pages.reduce((sum, { rows }) => sum + rows, 0), bytes: text.bytes };
+  },
+  join: ({ bytes }) => bytes,
+  end: () => new Uint8Array(0),
+});

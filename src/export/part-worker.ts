@@ -45,7 +45,7 @@ parentPort?.on('message', (request: PartRequest) => {
   last = last
     .then(async () => (await opened)(request))
     .then(
-      (part) => parentPort?.postMessage(part, part === null ? [] : [part.bytes.buffer as ArrayBuffer]),
+      (part) => parentPort?.postMessage(part, part === null ? [] : [part.bytes.buffer]),
       () => parentPort?.postMessage(null),
     );
 });

@@ -52,7 +52,7 @@ class PartThread {
 
   /** To be called when a part of this thread has been joined: its buffer is reused. */
   joined({ bytes }: Part): void {
-    this.#memory.push(bytes.buffer as ArrayBuffer);
+    this.#memory.push(bytes.buffer);
   }
 
   async end(): Promise<void> {

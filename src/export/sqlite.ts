@@ -20,9 +20,6 @@ function stored(type: ColumnType, value: TableValue): string | number | null {
   return type === 'time' && typeof value === 'number' ? isoTime(value) : value;
 }
 
-/** No bytes for the caller to write, as the library writes the file. */
-const NOTHING = new Uint8Array(0);
-
 /** Turns the library's "disk full" into the system's error ENOSPC. */
 function systemError(error: unknown): unknown {
   const code = error instanceof SqliteError && error.code === 'SQLITE_FULL' ? 'ENOSPC' : undefined;
@@ -52,19 +49,17 @@ export function openSqliteFormat(
     return database.prepare(`INSERT INTO "${what}" VALUES (${columns.map(() => '?').join(', ')})`);
   });
   return {
-    rows: (values, rows) => {
+    rows: ({ columns: values, rows }) => {
       step(() => {
         for (let row = 0; row < rows; row++)
           insert.run(columns.map(({ type }, index) => stored(type, values[index]?.[row] ?? null)));
       });
-      return NOTHING;
     },
     end: () => {
       step(() => {
         database.exec('COMMIT');
         database.close();
       });
-      return NOTHING;
     },
     abandon: () => {
       database.close();

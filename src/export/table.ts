@@ -11,7 +11,7 @@ export interface Columns {
 /** Rows encoded by a thread. */
 export interface Part {
   readonly rows: number;
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** For Parquet: where the columns are in these bytes. */
   readonly group?: RowGroup;
 }

@@ -2,10 +2,10 @@ import { openFormat, type FormatName, type RowFormat, type Sink } from './format
 import { OutputFile } from './output-file';
 import type { RowPage, Table } from './table';
 
-function written(writer: RowFormat, page: RowPage): Uint8Array {
-  if ('columns' in page) return writer.rows(page.columns, page.rows);
-  if (writer.part === undefined) throw new TypeError('this format has no parts');
-  return writer.part(page);
+function write({ rows, part }: RowFormat, page: RowPage): void {
+  if ('columns' in page) rows(page);
+  else if (part !== undefined) part(page);
+  else throw new TypeError('this format has no parts');
 }
 
 /** Writes a table page by page; resolves to the number of rows. `onPage` may throw to end it. */
@@ -21,9 +21,9 @@ export async function writeTable(
     for await (const page of table.pages(format)) {
       onPage(page);
       rows += page.rows;
-      sink.write(written(writer, page));
+      write(writer, page);
     }
-    sink.write(writer.end());
+    writer.end();
     return rows;
   } catch (error) {
     writer.abandon?.();
