@@ -1,4 +1,4 @@
-import type { AccountingReader, PagesQuery, RecordPage, RecordTables, Shown } from '../accounting/store';
+import type { AccountingReader, PagesQuery, RecordPage, RecordTables } from '../accounting/store';
 import { OTHER_SERIES, type FieldName } from '../record/fields';
 import type { StoredRecord } from '../record/merge';
 import { PLAIN_COLUMNS, tableColumns, tableValue, type ColumnFacts, type PlainColumn } from '../record/plain-columns';
@@ -51,28 +51,19 @@ async function* pagesOfStore(
   query: PagesQuery,
   [reader, ...before]: readonly [AccountingReader, ...AccountingReader[]],
   read: StoresRead,
-  onShown: (shown: Shown) => void,
 ): AsyncGenerator<FoundPage> {
   for await (const page of reader.pages(query)) {
-    if (page.shown !== undefined) onShown(page.shown);
     const records = await withoutKnown(page.records, before);
     yield { ...page, records, ...read.add(page.records.length, page.of) };
   }
   read.next();
 }
 
-/**
- * The pages of several stores, one after another, each record once. `onShown` is told what the site shows of others'
- * jobs if that is not everything.
- */
-export async function* pagesOf(
-  query: PagesQuery,
-  readers: readonly AccountingReader[],
-  onShown: (shown: Shown) => void,
-): AsyncGenerator<FoundPage> {
+/** The pages of several stores, one after another, each record once. */
+export async function* pagesOf(query: PagesQuery, readers: readonly AccountingReader[]): AsyncGenerator<FoundPage> {
   const read = new StoresRead();
   for (const [index, reader] of readers.entries())
-    yield* pagesOfStore(query, [reader, ...readers.slice(0, index)], read, onShown);
+    yield* pagesOfStore(query, [reader, ...readers.slice(0, index)], read);
 }
 
 const fieldsOf = (columns: readonly PlainColumn[]): readonly FieldName[] => [
@@ -107,12 +98,11 @@ async function* pagesOfTables(
   read.next();
 }
 
-/** The table with one row per record. `onShown`: as for `pagesOf`. */
+/** The table with one row per record. */
 export function recordTable(
   query: PagesQuery,
   columns: readonly PlainColumn[],
   readers: readonly AccountingReader[],
-  onShown: (shown: Shown) => void,
   sizes: Partial<PartSizes> = {},
 ): Table {
   const fields = fieldsOf(columns);
@@ -124,8 +114,8 @@ export function recordTable(
       if (before.length === 0 && reader.tables !== undefined)
         yield* pagesOfTables({ query, columns }, reader.tables, read, [format, sizes]);
       else
-        for await (const page of pagesOfStore({ ...query, fields }, [reader, ...before], read, onShown))
-          yield { ...asColumns(columns, page.records), done: page.done, of: page.of };
+        for await (const { records, ...page } of pagesOfStore({ ...query, fields }, [reader, ...before], read))
+          yield { ...page, ...asColumns(columns, records) };
     }
   }
   return { what: 'records', columns, pages };
@@ -162,21 +152,14 @@ function seriesRows(record: JobRecord): readonly Row[] {
   });
 }
 
-async function* seriesPages(
-  query: PagesQuery,
-  readers: readonly AccountingReader[],
-  onShown: (shown: Shown) => void,
-): AsyncGenerator<RowPage> {
-  const fields = [...fieldsOf(KEY), 'series'] as const;
-  for await (const { records, done, of } of pagesOf({ ...query, fields }, readers, onShown)) {
-    const rows = records.flatMap(({ record }) => seriesRows(record));
-    yield { columns: columnsOfRows(rows, SERIES_COLUMNS), rows: rows.length, done, of };
-  }
-}
-
 /** The table with one row per step of each record's chart, its memory over time. */
-export const seriesTable = (
-  query: PagesQuery,
-  readers: readonly AccountingReader[],
-  onShown: (shown: Shown) => void,
-): Table => ({ what: 'series', columns: SERIES_COLUMNS, pages: () => seriesPages(query, readers, onShown) });
+export function seriesTable(query: PagesQuery, readers: readonly AccountingReader[]): Table {
+  const fields = [...fieldsOf(KEY), 'series'] as const;
+  async function* pages(): AsyncGenerator<RowPage> {
+    for await (const { records, ...page } of pagesOf({ ...query, fields }, readers)) {
+      const rows = records.flatMap(({ record }) => seriesRows(record));
+      yield { ...page, columns: columnsOfRows(rows, SERIES_COLUMNS), rows: rows.length };
+    }
+  }
+  return { what: 'series', columns: SERIES_COLUMNS, pages };
+}

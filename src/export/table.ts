@@ -1,4 +1,5 @@
 import type { RowGroup } from 'hyparquet' with { 'resolution-mode': 'import' };
+import type { Shown } from '../accounting/store';
 import type { ColumnFacts, TableColumn, TableValue } from '../record/plain-columns';
 import type { FormatName } from './format';
 
@@ -20,6 +21,8 @@ export interface Part {
 interface Progress {
   readonly done: number;
   readonly of: number;
+  /** What the site shows of others' jobs; left out: everything. */
+  readonly shown?: Shown;
 }
 
 /** Some of the rows: by column, or encoded as a part of the file. */

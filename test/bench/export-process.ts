@@ -41,7 +41,7 @@ async function main([path = '', format, file = '', rows]: readonly string[]): Pr
   const reader = openSqliteReader(path);
   const query = { since: 0, until: Date.now() };
   const stored = (from?: number): Table =>
-    recordTable(query, PLAIN_COLUMNS, [reader], () => undefined, from === undefined ? {} : { from });
+    recordTable(query, PLAIN_COLUMNS, [reader], from === undefined ? {} : { from });
   // The format alone is in one thread.
   const table = rows === undefined ? stored() : await repeated(stored(Infinity), Number(rows), name);
   const before = process.cpuUsage();

@@ -33,7 +33,7 @@ async function exported(store: string, format: FormatName, sizes: Partial<PartSi
   const reader = openSqliteReader(store);
   const output = join(temporaryDirectory(), `x.${format}`);
   const pages: RowPage[] = [];
-  const table = recordTable({ since: 0, until: Infinity }, PLAIN_COLUMNS, [reader], () => undefined, sizes);
+  const table = recordTable({ since: 0, until: Infinity }, PLAIN_COLUMNS, [reader], sizes);
   const rows = await writeTableFile(table, format, output, {}, (page) => pages.push(page));
   await reader.close();
   return { bytes: readFileSync(output), pages, rows };

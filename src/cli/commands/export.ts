@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { Argument, Option, type Command } from 'commander';
-import type { RecordFilter, Shown } from '../../accounting/store';
+import type { RecordFilter } from '../../accounting/store';
 import { isBinary, FORMAT_NAMES, type FormatName } from '../../export/format';
 import { recordTable, seriesTable } from '../../export/records';
 import { sampleTable } from '../../export/samples';
@@ -14,7 +14,7 @@ import { parseInterval, type Interval } from '../arguments';
 import { commandAction, type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
 import { warn } from '../output';
 import { countedReaders } from '../records/counted-readers';
-import { addRecordFilterOptions, recordChoiceOf } from '../records/options';
+import { addRecordFilterOptions, recordChoiceOf, type RecordChoice } from '../records/options';
 import { daysToWrite } from '../export/days';
 import type { PushOptions } from '../export/push';
 import { warnOfHiddenJobs } from '../records/subject';
@@ -86,26 +86,24 @@ interface Opened {
 
 type Write = (opened: Opened) => Promise<number>;
 
+/** Which records are asked for, and where. */
+interface Asked {
+  readonly terminal: Terminal;
+  readonly sources: Sources;
+  readonly interval: Interval;
+  readonly choice: RecordChoice;
+}
+
 async function withRecords(
   subject: 'records' | 'series',
   options: ExportOptions,
   settings: Settings,
-  {
-    terminal,
-    sources,
-    interval,
-  }: { readonly terminal: Terminal; readonly sources: Sources; readonly interval: Interval },
+  { terminal, sources, interval, choice }: Asked,
   write: Write,
 ): Promise<number> {
   if (options.metric !== undefined) throw usageError('--metric is for samples');
   if (options.columns !== undefined && subject !== 'records') throw usageError('--columns is for records');
   const columns = options.columns === undefined ? PLAIN_COLUMNS : columnsOf(options.columns);
-  const choice = recordChoiceOf({ ...options });
-  let said = false;
-  const onShown = (shown: Shown): void => {
-    if (!said) warnOfHiddenJobs(shown, choice.owner, terminal);
-    said = true;
-  };
   const filterOf = ({ since, until }: Interval): RecordFilter => ({
     ...choice,
     since: since.getTime(),
@@ -115,17 +113,20 @@ async function withRecords(
     const readers = await countedReaders(stores, filterOf(interval));
     return write({
       table: (part) =>
-        subject === 'records'
-          ? recordTable(filterOf(part), columns, readers, onShown)
-          : seriesTable(filterOf(part), readers, onShown),
+        subject === 'records' ? recordTable(filterOf(part), columns, readers) : seriesTable(filterOf(part), readers),
       statusOfNothing: emptyExitStatus(stores),
     });
   });
 }
 
-async function withSamples(options: ExportOptions, settings: Settings, write: Write): Promise<number> {
+async function withSamples(
+  options: ExportOptions,
+  settings: Settings,
+  choice: RecordChoice,
+  write: Write,
+): Promise<number> {
   const { accounting, columns } = options;
-  if (Object.keys(recordChoiceOf({ ...options })).length > 0 || accounting !== undefined || columns !== undefined)
+  if (Object.keys(choice).length > 0 || accounting !== undefined || columns !== undefined)
     throw usageError('samples are all of this host: only --since, --until and --metric choose among them');
   const metrics = options.metric === undefined ? [] : parseMetricNames('--metric', options.metric);
   return withNodeReader(settings.state_dir, (reader) =>
@@ -157,11 +158,15 @@ export async function exportTable(
   checkOutput(options);
   const { format, output } = options;
   const interval = parseInterval(options.since, options.until, terminal.now());
+  const choice = recordChoiceOf({ ...options });
   const settings = loadSettings(options.config);
   const progress = progressLine(progressTo);
   const { signal, release } = interruption();
-  const onPage = ({ done, of }: RowPage): void => {
+  let isTold = false;
+  const onPage = ({ done, of, shown }: RowPage): void => {
     if (signal.aborted) throw new CommandError(`interrupted: ${whatIsKept(options)}`, EXIT.unavailable);
+    if (!isTold) warnOfHiddenJobs(shown, choice.owner, terminal);
+    isTold ||= shown !== undefined;
     progress.show('export', done, of);
   };
   const write: Write = async (opened) => {
@@ -191,8 +196,8 @@ export async function exportTable(
   };
   try {
     return subject === 'samples'
-      ? await withSamples(options, settings, write)
-      : await withRecords(subject, options, settings, { terminal, sources, interval }, write);
+      ? await withSamples(options, settings, choice, write)
+      : await withRecords(subject, options, settings, { terminal, sources, interval, choice }, write);
   } finally {
     progress.clear();
     release();

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { callerName } from '../../base/user-name';
 import type { JobLinesAnswer } from '../../accounting/job-line';
 import { isHostPattern } from '../../accounting/filter-record';
-import type { AccountingReader, RecordFilter, RecordSort, RecordsQuery, Shown } from '../../accounting/store';
+import type { AccountingReader, RecordFilter, RecordSort, RecordsQuery } from '../../accounting/store';
 import { hostNames } from '../../gridengine/host-names';
 import { loadSettings } from '../../record/settings';
 import type { Totals } from '../../record/totals';
@@ -275,11 +275,10 @@ export async function showRecords(
     const filter = await onKnownHost(asked, readers);
     const counted = await countedReaders(stores, filter);
     const sought = { filter, readers, counted, rules, history: historyOf(readers, terminal.now()) };
-    const onShown = (which: Shown): void => warnOfHiddenJobs(which, filter.owner, terminal);
     const isAll = sort === 'time' && options.limit === undefined && options.class === undefined;
     const shown =
       format !== 'text' && isAll
-        ? await writeAll(filter, sought, { writer: writerOf(format), terminal }, onShown)
+        ? await writeAll(filter, sought, { writer: writerOf(format), terminal })
         : await showLines(wanted, sought, terminal);
     if (shown > 0) return EXIT.found;
     warn(terminal, nothingFound(subject, interval, terminal.now()));

@@ -31,7 +31,7 @@ async function* runPages(
   );
   const parallel: JobRun[] = [];
   const filter = { job_id, ...(cluster === undefined ? {} : { cluster }), since: 0, until: Number.MAX_SAFE_INTEGER };
-  for await (const { records } of pagesOf(filter, readers, () => undefined)) {
+  for await (const { records } of pagesOf(filter, readers)) {
     const page: JobRun[] = [];
     for (const { record } of records) {
       const run = task_id === undefined || record.task_id === task_id ? wanted.get(recordKeyText(record)) : undefined;

@@ -10,11 +10,12 @@ import type { RuleSet } from '../../report/rules/rule-set';
 import { writePieces } from '../output';
 import type { Terminal } from '../terminal';
 import { jobsIn } from './find';
+import { warnOfHiddenJobs } from './subject';
 
 /** Where accounts are written to. `judge` may change them first. */
 interface AccountOutput {
   readonly writer: AccountWriter;
-  readonly terminal: Pick<Terminal, 'write'>;
+  readonly terminal: Terminal;
   readonly judge?: (accounts: readonly Account[]) => readonly Account[];
 }
 
@@ -55,14 +56,14 @@ async function* recordPages(pages: AsyncIterable<RecordPage>): AsyncGenerator<re
 }
 
 /** Writes all records of a filter, store by store, newest first, in bounded memory; resolves to their number. */
-export async function writeAll(
-  filter: RecordFilter,
-  sources: AccountSources,
-  output: AccountOutput,
-  onShown: (shown: Shown) => void,
-): Promise<number> {
+export async function writeAll(filter: RecordFilter, sources: AccountSources, output: AccountOutput): Promise<number> {
   const { readers } = sources;
   const kinds = new Kinds();
-  for await (const page of recordPages(pagesOf({ ...filter, fields: KIND_FIELDS }, readers, onShown))) kinds.add(page);
-  return writeAccounts(recordPages(pagesOf(filter, readers, () => undefined)), kinds, sources, output);
+  let shown: Shown | undefined;
+  for await (const page of pagesOf({ ...filter, fields: KIND_FIELDS }, readers)) {
+    shown ??= page.shown;
+    kinds.add(page.records.map(({ record }) => record));
+  }
+  warnOfHiddenJobs(shown, filter.owner, output.terminal);
+  return writeAccounts(recordPages(pagesOf(filter, readers)), kinds, sources, output);
 }

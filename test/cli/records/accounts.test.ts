@@ -8,6 +8,7 @@ import type { JobRecord } from '../../../src/record/record';
 import { loadRules } from '../../../src/report/rules/rule-set';
 import { memoryReader } from '../../accounting/memory-reader';
 import { CsvWriter } from '../../../src/report/records/csv';
+import { fakeTerminal } from '../fake-terminal';
 import { mpiMaster, mpiTask, ordinary } from '../../report/sample-records';
 
 function run(job: number, hour: number, more: Partial<JobRecord> = {}): JobRecord {
@@ -74,22 +75,25 @@ describe('Accounts', () => {
 describe('writeAll', () => {
   it('writes a page before it reads the next', async () => {
     const reader = memoryReader([run(1, 1), run(2, 2), run(3, 3)]);
-    let written = '';
+    const terminal = fakeTerminal();
+    const linesOf = (text: string): number => text.split('\n').length - 1;
     const before: number[] = [];
     const watched: AccountingReader = {
       ...reader,
       async *pages(query) {
         for await (const page of reader.pages(query)) {
-          if (query.fields === undefined) before.push(written.split('\n').length - 1);
-          yield page;
+          if (query.fields === undefined) before.push(linesOf(terminal.output()));
+          yield { ...page, shown: 'own' };
         }
       },
     };
     const sources = { readers: [watched], history: historyOf([reader], NOW), rules: await loadRules('') };
-    const output = { writer: new CsvWriter(), terminal: { write: (text: string) => (written += text) } };
-    assert.equal(await writeAll({ since: 0, until: NOW.getTime() }, sources, output, () => undefined), 3);
+    const output = { writer: new CsvWriter(), terminal };
+    assert.equal(await writeAll({ since: 0, until: NOW.getTime() }, sources, output), 3);
     // The head, too.
     assert.deepEqual(before, [0, 2, 3]);
-    assert.equal(written.split('\n').length - 1, 4);
+    assert.equal(linesOf(terminal.output()), 4);
+    // Once, however many pages say so.
+    assert.equal(linesOf(terminal.warnings()), 1);
   });
 });
