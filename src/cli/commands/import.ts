@@ -13,7 +13,7 @@ import { commandAction, type CommandContext, type GlobalOptions, EXIT, usageErro
 import { openHistory } from '../../accounting/open-store';
 import { becomeDeliverer, importSettings } from '../stores/maintenance';
 import { ownStorePath } from '../stores/stores';
-import { changedFiles, clusterOf } from '../import/accounting-files';
+import { clusterOf } from '../import/accounting-files';
 import {
   describeImport,
   dryStore,
@@ -22,6 +22,7 @@ import {
   rotatingFiles,
   siteFiles,
   watchedPaths,
+  type FollowedSite,
   type SiteFiles,
 } from '../import/import-site';
 import { describeFindings } from '../import/findings';
@@ -175,13 +176,12 @@ export async function importAccounting(
   try {
     if (options.unreadable && store !== null) return await listUnreadable(store, site.cluster, options, terminal);
     const target = store === null || options.dryRun ? dryStore((await store?.importedFiles()) ?? []) : store;
-    const followed = {
+    const followed: FollowedSite = {
       site,
       store: options.dryRun ? null : store,
       target,
       rules: new RequestRules(settings),
-      changed: changedFiles(),
-      lasting: new Map<string, string>(),
+      seen: new Map(),
     };
     for (const line of passedOver(site)) warn(terminal, line);
     let sums = NOTHING_IMPORTED;

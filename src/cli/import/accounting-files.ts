@@ -1,6 +1,5 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileState } from '../../base/file-state';
 import { readClusterName } from '../../gridengine/cluster-name';
 import type { CellLocation } from '../../gridengine/find-cell';
 import type { Settings } from '../../record/settings';
@@ -65,18 +64,6 @@ export function sizeOnDisk(path: string): number {
   } catch {
     return 0;
   }
-}
-
-/** Returns a function that gives the files changed since its last call, so that unchanged ones need not be opened. */
-export function changedFiles(): (paths: readonly string[]) => readonly string[] {
-  const seen = new Map<string, string>();
-  return (paths) =>
-    paths.filter((path) => {
-      const now = fileState(path);
-      const changed = seen.get(path) !== now;
-      seen.set(path, now);
-      return changed;
-    });
 }
 
 export function commonDirectory({ root, cell }: CellLocation): string {

@@ -3,9 +3,8 @@ import { logChanges } from '../../base/log';
 import { RequestRules } from '../../record/request-rules';
 import { keepAtWork, threadSettings } from '../serve-thread';
 import { openHistory } from '../../accounting/open-store';
-import { changedFiles } from './accounting-files';
 import { waitForChange } from './follow-files';
-import { importRound, siteFiles, watchedPaths } from './import-site';
+import { importRound, siteFiles, watchedPaths, type FollowedSite } from './import-site';
 
 /** A thread of the server that imports Grid Engine's accounting as it is written. */
 
@@ -26,7 +25,7 @@ async function follow(): Promise<void> {
   const store = await openHistory(settings);
   try {
     const rules = new RequestRules(settings);
-    const followed = { site, store, target: store, rules, changed: changedFiles(), lasting: new Map<string, string>() };
+    const followed: FollowedSite = { site, store, target: store, rules, seen: new Map() };
     while (!abort.signal.aborted) {
       const { problems } = await importRound(followed, { signal: abort.signal });
       const [first = null] = problems.values();

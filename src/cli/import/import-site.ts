@@ -1,7 +1,8 @@
 import { basename, dirname, join } from 'node:path';
+import { fileState } from '../../base/file-state';
 import { groupBy } from '../../base/group-by';
 import type { HistoryStore, LongWork, ImportedFile } from '../../accounting/history-store';
-import type { ImportStore } from '../../accounting/import/import-file';
+import type { ImportStore, ImportSums } from '../../accounting/import/import-file';
 import { importFiles, type FilesOptions, type FilesOutcome } from '../../accounting/import/import-files';
 import { readFault } from '../../accounting/import/read-fault';
 import { findCell } from '../../gridengine/find-cell';
@@ -96,16 +97,20 @@ export function passedOver({ places }: SiteFiles): readonly string[] {
 }
 
 /** What a repeated import reads from, and what it stores into. */
-interface FollowedSite {
+export interface FollowedSite {
   readonly site: SiteFiles;
   /** null: nothing is written. */
   readonly store: HistoryStore | null;
   readonly target: ImportStore;
   readonly rules: RequestRules;
-  /** Made by `changedFiles`: files that have not changed since the last round are not read again. */
-  readonly changed: (paths: readonly string[]) => readonly string[];
-  /** Problems of files that have not changed since, by path. */
-  readonly lasting: Map<string, string>;
+  /** The files of earlier rounds by path, first empty: a file that has not changed since is not read again. */
+  readonly seen: Map<string, SeenFile>;
+}
+
+interface SeenFile {
+  readonly state: string;
+  /** What was wrong with it in this state. */
+  readonly problem: string | null;
 }
 
 /** The paths at which new lines may appear, for `waitForChange`. */
@@ -116,27 +121,26 @@ export function watchedPaths({ look, places }: SiteFiles): readonly string[] {
 
 /** Imports what came since the last round; `problems` includes older ones that last. Rejects with UserError. */
 export async function importRound(
-  { site, store, target, rules, changed, lasting }: FollowedSite,
+  { site, store, target, rules, seen }: FollowedSite,
   work: Pick<FilesOptions, 'signal' | 'onProgress' | 'renames'>,
 ): Promise<FilesOutcome> {
   // First takes in what the inbox holds, so that accounting lines find their delivered records.
   await store?.settle(work.signal === undefined ? {} : { signal: work.signal });
-  const present = site.look();
-  const read = changed(present);
-  const outcome = await importFiles(read, target, { ...work, cluster: site.cluster, rules, sizeOf: sizeOnDisk });
-  for (const path of lasting.keys()) if (read.includes(path) || !present.includes(path)) lasting.delete(path);
-  for (const [path, problem] of outcome.problems) lasting.set(path, problem);
-  return { ...outcome, problems: new Map(lasting) };
+  const present = new Map(site.look().map((path) => [path, fileState(path)]));
+  const read = [...present].filter(([path, state]) => seen.get(path)?.state !== state);
+  const paths = read.map(([path]) => path);
+  const outcome = await importFiles(paths, target, { ...work, cluster: site.cluster, rules, sizeOf: sizeOnDisk });
+  for (const [path, state] of read) seen.set(path, { state, problem: outcome.problems.get(path) ?? null });
+  const problems = new Map<string, string>();
+  for (const path of present.keys()) {
+    const { problem = null } = seen.get(path) ?? {};
+    if (problem !== null) problems.set(path, problem);
+  }
+  return { ...outcome, problems };
 }
 
 /** What an import did, in one line. */
-export function describeImport(sums: {
-  readonly added: number;
-  readonly joined: number;
-  readonly unchanged: number;
-  readonly unreadable: number;
-  readonly lines: number;
-}): string {
+export function describeImport(sums: ImportSums): string {
   if (sums.lines === 0) return 'nothing new';
   const parts = [
     plural(sums.lines, 'line'),

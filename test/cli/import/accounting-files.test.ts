@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { accountingFilesIn, CELL_NAMES, changedFiles, passedOverIn } from '../../../src/cli/import/accounting-files';
+import { accountingFilesIn, CELL_NAMES, passedOverIn } from '../../../src/cli/import/accounting-files';
 import { progressText } from '../../../src/cli/commands/import';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
@@ -51,22 +51,6 @@ describe('passedOverIn', () => {
     ];
     for (const name of names) writeFileSync(join(directory, name), '');
     assert.deepEqual(passedOverIn({ directory, names: CELL_NAMES }), ['accounting-20261120.zst', 'accounting.1.xz']);
-  });
-});
-
-describe('changedFiles', () => {
-  it('tells a file once, and again when it has grown, gone or come back', () => {
-    const directory = temporaryDirectory();
-    const path = join(directory, 'accounting');
-    const changed = changedFiles();
-    const ask = (): boolean => changed([path]).length === 1;
-    assert.deepEqual([ask(), ask()], [true, false]);
-    writeFileSync(path, 'a');
-    assert.deepEqual([ask(), ask()], [true, false]);
-    writeFileSync(path, 'ab');
-    assert.deepEqual([ask(), ask()], [true, false]);
-    rmSync(path);
-    assert.deepEqual([ask(), ask()], [true, false]);
   });
 });
 

@@ -3,8 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { changedFiles } from '../../../src/cli/import/accounting-files';
-import { dryStore, importRound, siteFiles } from '../../../src/cli/import/import-site';
+import { dryStore, importRound, siteFiles, type FollowedSite } from '../../../src/cli/import/import-site';
 import { USUAL_RULES } from '../../../src/record/request-rules';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { sampleLines } from '../../accounting/import/sample-lines';
@@ -17,13 +16,12 @@ it('a file that stays damaged is a problem in each round, and none once it is wh
   const whole = gzipSync(sampleLines(1, 3));
   const site = siteFiles({ ...DEFAULT_SETTINGS, accounting_files: [file] }, {});
   const store = dryStore([]);
-  const followed = {
+  const followed: FollowedSite = {
     site,
     store: null,
     target: store,
     rules: USUAL_RULES,
-    changed: changedFiles(),
-    lasting: new Map<string, string>(),
+    seen: new Map(),
   };
   const round = async (): Promise<readonly string[]> => {
     const { problems } = await importRound(followed, {});
