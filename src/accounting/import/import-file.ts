@@ -76,6 +76,11 @@ export interface ImportOptions {
 export interface ImportedSums extends ImportSums {
   /** What is wrong with this file: one line with cause and fix; null: nothing. */
   readonly problem: string | null;
+  /**
+   * Whether the problem may be gone at another try, though the file does not change: a read error, as of a network file
+   * system. Not of a compressed file, which each try reads from its beginning.
+   */
+  readonly mayPass: boolean;
   /** Whether its last line has no newline yet, and so is not imported; always false for a compressed file. */
   readonly isCut: boolean;
 }
@@ -128,17 +133,18 @@ export async function importFile(path: string, store: ImportStore, options: Impo
   try {
     file = await openAccountingFile(path);
   } catch (error) {
-    return { ...NOTHING_IMPORTED, isCut: false, problem: `${path} can't be read: ${readFault(error)}` };
+    const problem = `${path} can't be read: ${readFault(error)}`;
+    return { ...NOTHING_IMPORTED, isCut: false, problem, mayPass: true };
   }
   try {
     let sums = NOTHING_IMPORTED;
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
-      const round = await importFrom(file, store, options, sums);
-      sums = round.sums;
-      if (!round.conflict) return { ...sums, problem: round.problem, isCut: round.isCut };
+      const { conflict, sums: now, ...round } = await importFrom(file, store, options, sums);
+      sums = now;
+      if (!conflict) return { ...sums, ...round };
     }
     const problem = `${path}: another import keeps changing the same file's state; let it finish first`;
-    return { ...sums, problem, isCut: false };
+    return { ...sums, problem, isCut: false, mayPass: true };
   } finally {
     await file.close();
   }
@@ -162,6 +168,7 @@ interface Round {
   readonly conflict: boolean;
   readonly problem: string | null;
   readonly isCut: boolean;
+  readonly mayPass: boolean;
 }
 
 async function importFrom(
@@ -177,7 +184,9 @@ async function importFrom(
     problem,
     conflict,
     isCut: false,
+    mayPass: false,
   });
+  const failed = (problem: string): Round => ({ ...end(problem), mayPass: !file.compressed });
   let begin: Begin;
   let size: number;
   try {
@@ -185,7 +194,7 @@ async function importFrom(
     begin = await beginOf(file, await store.importedFiles(), cluster, size);
   } catch (error) {
     if (isOurs(error)) throw error;
-    return end(`${file.path} can't be read: ${readFault(error)}`);
+    return failed(`${file.path} can't be read: ${readFault(error)}`);
   }
   let before = await renamed(file, begin, store, options);
   if (begin.isRead) return end();
@@ -236,7 +245,7 @@ async function importFrom(
     }
   } catch (error) {
     if (isOurs(error)) throw error;
-    return end(`${file.path} could not be read to its end: ${readFault(error)}`);
+    return failed(`${file.path} could not be read to its end: ${readFault(error)}`);
   }
   return { ...end(), isCut: !file.compressed && size > (before?.offset ?? 0) };
 }

@@ -108,7 +108,8 @@ export interface FollowedSite {
 }
 
 interface SeenFile {
-  readonly state: string;
+  /** null: it is to be read again, whether or not it changes. */
+  readonly state: string | null;
   /** What was wrong with it in this state. */
   readonly problem: string | null;
 }
@@ -130,7 +131,11 @@ export async function importRound(
   const read = [...present].filter(([path, state]) => seen.get(path)?.state !== state);
   const paths = read.map(([path]) => path);
   const outcome = await importFiles(paths, target, { ...work, cluster: site.cluster, rules, sizeOf: sizeOnDisk });
-  for (const [path, state] of read) seen.set(path, { state, problem: outcome.problems.get(path) ?? null });
+  for (const [path, state] of read)
+    seen.set(path, {
+      state: outcome.mayPass.has(path) ? null : state,
+      problem: outcome.problems.get(path) ?? null,
+    });
   const problems = new Map<string, string>();
   for (const path of present.keys()) {
     const { problem = null } = seen.get(path) ?? {};

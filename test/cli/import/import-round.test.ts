@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
+import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -36,4 +37,18 @@ it('a file that stays damaged is a problem in each round, and none once it is wh
   assert.deepEqual(await round(), [old]);
   rmSync(old);
   assert.deepEqual(await round(), []);
+});
+
+it('a file that can not be read for a moment is read in the next round, though it has not changed', async (t) => {
+  const file = join(temporaryDirectory(), 'accounting');
+  writeFileSync(file, sampleLines(1, 3));
+  const site = siteFiles({ ...DEFAULT_SETTINGS, accounting_files: [file] }, {});
+  const followed: FollowedSite = { site, store: null, target: dryStore([]), rules: USUAL_RULES, seen: new Map() };
+  const { mock } = t.mock.method(fs, 'open', () => Promise.reject(new Error('ESTALE: stale file handle')));
+  const failed = await importRound(followed, {});
+  assert.deepEqual([failed.lines, [...failed.problems.keys()]], [0, [file]]);
+  mock.restore();
+  const { lines, problems } = await importRound(followed, {});
+  assert.deepEqual([lines, problems.size], [3, 0]);
+  assert.equal((await importRound(followed, {})).lines, 0);
 });
