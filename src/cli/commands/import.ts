@@ -8,7 +8,7 @@ import { findCell } from '../../gridengine/find-cell';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import { escapeForTerminal, escapeJson } from '../../report/format/escape';
-import { formatCount, formatDuration, formatPercent } from '../../report/format/units';
+import { formatCount, formatDuration, formatPercent, plural } from '../../report/format/units';
 import { commandAction, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { openHistory } from '../../accounting/open-store';
 import { becomeDeliverer, importSettings } from '../stores/maintenance';
@@ -105,7 +105,9 @@ function report(sums: ImportSums, problems: readonly string[], options: ImportOp
     return;
   }
   writeLines(terminal, [
-    options.dryRun ? `${formatCount(sums.added)} new lines, nothing was written` : describeImport(sums),
+    options.dryRun
+      ? `${plural(sums.lines, 'new line')} with ${plural(sums.added, 'record')}, nothing was written`
+      : describeImport(sums),
   ]);
   const first = sums.firstUnreadable;
   if (first !== null)

@@ -129,13 +129,13 @@ describe('qmemacct import', () => {
 
   it('imports what is new, tells what it did, and what could not be read', async () => {
     const { directory, file, run } = site();
-    writeFileSync(file, `${sampleLines(1, 3)}gar\u001bbage\n`);
+    writeFileSync(file, `# a comment\n${sampleLines(1, 3)}gar\u001bbage\n`);
     const dry = await run('import', '--dry-run');
-    assert.deepEqual([dry.status, dry.output], [0, '3 new lines, nothing was written\n']);
+    assert.deepEqual([dry.status, dry.output], [0, '5 new lines with 3 records, nothing was written\n']);
     assert.equal(existsSync(join(directory, 'a.db')), false);
     const first = await run('import');
     assert.equal(first.status, 0, first.warnings);
-    assert.match(first.output, /^4 lines, 3 records added, 0 joined .*, 1 line unreadable \("qmemacct import --unread/);
+    assert.match(first.output, /^5 lines, 3 records added, 0 joined .*, 1 line unreadable \("qmemacct import --unread/);
     assert.match(first.warnings, /the first that is unreadable: .*accounting, byte \d+: 1 fields/);
     const again = await run('import');
     assert.deepEqual([again.status, again.output], [1, 'nothing new\n']);
