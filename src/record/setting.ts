@@ -56,14 +56,18 @@ export function choice<const T extends string>(words: readonly T[], fallback: No
   return { fallback, shape, allowed: words.map((word) => `"${word}"`).join(', '), help };
 }
 
-const RELATIVE = 'is not an absolute path';
+/** What is wrong with a path; null: nothing. Line feeds would add lines to the files that installation writes. */
+export function pathProblem(value: string): string | null {
+  if (!value.startsWith('/')) return 'is not an absolute path';
+  return value.includes('\n') || value.includes('\0') ? 'holds a line feed or a NUL' : null;
+}
 
 export function path(fallback: string, help: string): Setting<string> {
-  return text(fallback, help, { problem: (value) => (value.startsWith('/') ? null : RELATIVE) });
+  return text(fallback, help, { problem: pathProblem });
 }
 
 export function pathOrNone(fallback: string, help: string): Setting<string> {
-  return text(fallback, help, { problem: (value) => (value === '' || value.startsWith('/') ? null : RELATIVE) });
+  return text(fallback, help, { problem: (value) => (value === '' ? null : pathProblem(value)) });
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string';

@@ -11,6 +11,7 @@ import {
   flag,
   path,
   pathOrNone,
+  pathProblem,
   sourceTables,
   text,
   texts,
@@ -81,9 +82,8 @@ export const SETTINGS = {
     {
       problem: (value) => {
         if (holdsPassword(value)) return 'holds a password';
-        return value.startsWith('/') || isPostgresUrl(value)
-          ? null
-          : 'is not an absolute path, nor postgres://HOST/DATABASE';
+        if (isPostgresUrl(value)) return null;
+        return value.startsWith('/') ? pathProblem(value) : 'is not an absolute path, nor postgres://HOST/DATABASE';
       },
       hint: 'write one of these, and a password into the file of accounting_credentials',
     },

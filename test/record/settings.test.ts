@@ -215,6 +215,8 @@ describe('parseSettings', () => {
       assert.equal(parseSettings(`${key} = "/some/where"`, PATH)[key], '/some/where');
       for (const value of ['', 'relative', '~/x', '$HOME/x'])
         assert.match(problem(`${key} = "${value}"`).message, /is not an absolute path/);
+      for (const value of ['/some\\nwhere', '/some\\u0000where'])
+        assert.match(problem(`${key} = "${value}"`).message, /holds a line feed or a NUL/);
     }
   });
 
