@@ -50,55 +50,52 @@ function warnOf(terminal: Terminal, lines: readonly string[]): void {
   if (lines.length > MOST_LINES) warn(terminal, `and ${formatCount(lines.length - MOST_LINES)} more (all: --json)`);
 }
 
-/** `migrate`; resolves to the exit status. Rejects with CommandError. */
+/** `migrate`; resolves to the exit status. Rejects with CommandError or StoreError. */
 async function migrateSite(file: string, url: string, options: MigrateOptions, terminal: Terminal): Promise<number> {
   const format = textOrJson(options, 'migrate');
   const path = resolve(file);
+  const from = openWholeStore(path);
+  const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
   const progress = progressLine(terminal);
   const { signal, release } = interruption();
   let warned = '';
   try {
-    const from = openWholeStore(path);
-    const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
-    try {
-      const taken = await takeOver(db, from, `${hostname()}:${path}`, {
-        signal,
-        onProgress: (done, of) => {
-          warned = '';
-          progress.show('copying records', done, of);
-        },
-        onFault: ({ message }) => {
-          progress.clear();
-          if (message !== warned) warn(terminal, `${message}; trying again`);
-          warned = message;
-        },
-      });
-      progress.clear();
-      if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, ...taken })]);
-      else writeLines(terminal, describe(taken, path, url));
-      warnOf(terminal, taken.refused);
-      if (taken.lacking.length > 0) {
-        warn(
-          terminal,
-          `${url} lacks some of what ${path} has; run this again, and make sure that nothing is removed there`,
-        );
-        warnOf(terminal, taken.lacking);
-      }
-      const pruned = from.prunedDays();
-      if (pruned > 0 && taken.complete)
-        warn(terminal, `the sums of ${formatCount(pruned)} days whose records have been pruned stay in ${path}`);
-      const all = taken.complete && taken.refused.length + taken.lacking.length === 0;
-      return all ? EXIT.found : EXIT.unavailable;
-    } finally {
-      from.close();
-      await db.close();
+    const taken = await takeOver(db, from, `${hostname()}:${path}`, {
+      signal,
+      onProgress: (done, of) => {
+        warned = '';
+        progress.show('copying records', done, of);
+      },
+      onFault: ({ message }) => {
+        progress.clear();
+        if (message !== warned) warn(terminal, `${message}; trying again`);
+        warned = message;
+      },
+    });
+    progress.clear();
+    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, ...taken })]);
+    else writeLines(terminal, describe(taken, path, url));
+    warnOf(terminal, taken.refused);
+    if (taken.lacking.length > 0) {
+      warn(
+        terminal,
+        `${url} lacks some of what ${path} has; run this again, and make sure that nothing is removed there`,
+      );
+      warnOf(terminal, taken.lacking);
     }
+    const pruned = from.prunedDays();
+    if (pruned > 0 && taken.complete)
+      warn(terminal, `the sums of ${formatCount(pruned)} days whose records have been pruned stay in ${path}`);
+    const all = taken.complete && taken.refused.length + taken.lacking.length === 0;
+    return all ? EXIT.found : EXIT.unavailable;
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    const again = error.retry ? '; then run this again: it continues where it stopped' : '';
-    throw new CommandError(`${error.message}${again}`, EXIT.unavailable, { cause: error });
+    if (!(error instanceof StoreError) || !error.retry) throw error;
+    const again = `${error.message}; then run this again: it continues where it stopped`;
+    throw new CommandError(again, EXIT.unavailable, { cause: error });
   } finally {
     progress.clear();
     release();
+    from.close();
+    await db.close();
   }
 }

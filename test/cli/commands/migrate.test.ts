@@ -15,6 +15,14 @@ function run(...words: readonly string[]): Promise<Answer> {
   return runCommand(words);
 }
 
+it('migrate does not speak of going on where there is no file to begin with', async () => {
+  const path = join(temporaryDirectory(), 'none.db');
+  const { status, warnings } = await run('migrate', path, 'postgres://nowhere.invalid/db');
+  assert.equal(status, 3);
+  assert.match(warnings, /none\.db: it does not exist; /);
+  assert.doesNotMatch(warnings, /continues where it stopped/);
+});
+
 describe('migrate', { skip: noPostgres }, () => {
   let server: Server;
   before(async () => void (server = await startServer()));
