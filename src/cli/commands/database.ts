@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { ownCredentials } from '../../accounting/open-store';
 import { connect } from '../../accounting/postgres/connect';
 import { initDatabase } from '../../accounting/postgres/schema';
-import { StoreError } from '../../accounting/store-error';
-import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { textOrJson, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -29,26 +28,21 @@ const NEXT = [
   'Then set accounting = "postgres://HOST/DATABASE?sslmode=verify-full" in qmemacct.toml of every host.',
 ];
 
-/** `database init`; resolves to the exit status. Rejects with CommandError. */
+/** `database init`; resolves to the exit status. Rejects with StoreError. */
 async function initPostgres(url: string, options: DatabaseOptions, terminal: Terminal): Promise<number> {
   const format = textOrJson(options, 'database');
+  const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
   try {
-    const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
-    try {
-      const { before, after } = await initDatabase(db);
-      if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, before, after })]);
-      else if (before === after) writeLines(terminal, [`${url}: is up to date (schema ${after})`]);
-      else
-        writeLines(terminal, [
-          `${url}: schema ${after}${before > 0 ? ` (was ${before})` : ''}`,
-          ...(before > 0 ? [] : NEXT),
-        ]);
-    } finally {
-      await db.close();
-    }
-  } catch (error) {
-    if (error instanceof StoreError) throw new CommandError(error.message, EXIT.unavailable, { cause: error });
-    throw error;
+    const { before, after } = await initDatabase(db);
+    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, before, after })]);
+    else if (before === after) writeLines(terminal, [`${url}: is up to date (schema ${after})`]);
+    else
+      writeLines(terminal, [
+        `${url}: schema ${after}${before > 0 ? ` (was ${before})` : ''}`,
+        ...(before > 0 ? [] : NEXT),
+      ]);
+    return EXIT.found;
+  } finally {
+    await db.close();
   }
-  return EXIT.found;
 }
