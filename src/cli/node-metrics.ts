@@ -1,4 +1,4 @@
-import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { replaceFile } from '../base/replace-file';
 import { UserError, reasonOf } from '../base/user-error';
 import { renderMetrics } from '../export/prometheus/metric';
 import { nodeMetrics, type NodeFigures } from '../export/prometheus/node-metrics';
@@ -13,23 +13,10 @@ import type { Terminal } from './terminal';
 /** Older readings do not show the present state: their source is no longer read, or the sampler has died. */
 const RECENT_MS = 300_000;
 
-/**
- * Writes to a new file and renames it, so that a reader never sees half of it and no link of another user, who may own
- * the directory, is followed.
- */
 function replaceWhole(path: string, text: string): void {
-  const temporary = `${path}.${process.pid}.new`;
   try {
-    rmSync(temporary, { force: true });
-    const file = openSync(temporary, 'wx', 0o644);
-    try {
-      writeFileSync(file, text);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(temporary, path);
+    replaceFile(path, text, 0o644);
   } catch (error) {
-    rmSync(temporary, { force: true });
     throw new CommandError(
       `${path} can't be written: ${reasonOf(error)}; name a file in a directory that is there and can be written to`,
       EXIT.unavailable,

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { takeAndSend } from '../../../src/export/push/delivery';
 import { MetricPush } from '../../../src/export/push/metric-push';
 import type { Point } from '../../../src/export/push/point';
 import { later, SENT, type Outcome, type Sink } from '../../../src/export/push/sink';
 import { Spool } from '../../../src/export/push/spool';
+import { noRoomFor } from '../../support/full-disk';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { point } from './servers';
 
@@ -14,11 +15,11 @@ const BLOCK = 4096;
 const valuesOf = (points: readonly Point[] | undefined): readonly number[] => points?.map(({ value }) => value) ?? [];
 
 /** A spool with some batches, whose next one finds no room on the disk. */
-function spoolOnFullDisk(mostBytes: number, values: readonly number[]): Spool {
+function spoolOnFullDisk(t: TestContext, mostBytes: number, values: readonly number[]): Spool {
   const directory = temporaryDirectory();
   const nameOf = (index: number): string => join(directory, `99999999999990${index}.json`);
   for (const [index, value] of values.entries()) writeFileSync(nameOf(index), JSON.stringify([point({ value })]));
-  symlinkSync('/dev/full', `${nameOf(values.length)}.${process.pid}.new`);
+  noRoomFor(t, (path) => path.startsWith(nameOf(values.length)));
   return new Spool(directory, mostBytes);
 }
 
@@ -54,8 +55,8 @@ describe('the spool', () => {
     assert.deepEqual(drain(spool), [3, 4, 5]);
   });
 
-  it('counts what it has dropped for a batch that finds no room on the disk, and leaves nothing of that', () => {
-    const spool = spoolOnFullDisk(2 * BLOCK, [1, 2]);
+  it('counts what it has dropped for a batch that finds no room on the disk, and leaves nothing of that', (t) => {
+    const spool = spoolOnFullDisk(t, 2 * BLOCK, [1, 2]);
     assert.throws(() => spool.add([point({ value: 3 })]), /ENOSPC/);
     assert.equal(spool.state.dropped, 1);
     assert.deepEqual(readdirSync(spool.directory), ['999999999999901.json', 'state.json']);
@@ -154,7 +155,7 @@ describe('figures that are pushed', () => {
     assert.deepEqual(drain(spool), [1, 4]);
   });
 
-  it('are sent where the disk has no room for new ones', async () => {
+  it('are sent where the disk has no room for new ones', async (t) => {
     const sent: number[] = [];
     const sink: Sink<Point> = {
       most: 100,
@@ -164,7 +165,7 @@ describe('figures that are pushed', () => {
       },
       test: () => Promise.resolve(SENT),
     };
-    const spool = spoolOnFullDisk(2 ** 20, [1, 2]);
+    const spool = spoolOnFullDisk(t, 2 ** 20, [1, 2]);
     const push = new MetricPush(
       sink,
       spool,
