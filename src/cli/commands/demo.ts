@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,12 +50,14 @@ function installHooks(state: PrivateState): string {
   return hooks;
 }
 
+interface Submitted {
+  readonly number: number;
+  /** Rejects if the job could not be started. */
+  readonly ended: Promise<unknown>;
+}
+
 /** Runs one job to its end, epilog included. */
-function submit(
-  state: PrivateState,
-  hooks: string,
-  job: DemoJob,
-): { readonly number: number; readonly ended: Promise<void> } {
+function submit(state: PrivateState, hooks: string, job: DemoJob): Submitted {
   const { job: number, spool } = takeJobNumber(state);
   writeSpool(
     spool,
@@ -66,15 +69,7 @@ function submit(
     cwd: spool,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  return {
-    number,
-    ended: new Promise((resolve, reject) => {
-      child.on('error', reject);
-      child.on('exit', () => {
-        resolve();
-      });
-    }),
-  };
+  return { number, ended: once(child, 'exit') };
 }
 
 const ARRIVE_WITHIN_MS = 60_000;
