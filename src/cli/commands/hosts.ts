@@ -1,17 +1,18 @@
 import type { Command } from 'commander';
+import { xmlWriter } from '../../gridengine/xml/write-xml';
 import { loadSettings } from '../../record/settings';
 import { renderHostsCsv } from '../../report/live/csv';
 import { asksForJobs } from '../../report/live/filter';
+import { renderQhostXml } from '../../report/live/gridengine-xml';
 import { renderHosts, type HostsReport } from '../../report/live/hosts';
 import { renderHostsJson } from '../../report/live/json';
 import { chooseHosts, filterOf, HOSTS_OPTIONS, hostsSorting } from '../../report/live/live-options';
 import { startWatching } from '../../report/live/watch-state';
 import type { CommandContext, GlobalOptions, LiveParts } from '../command';
 import { EXIT } from '../command';
-import { addOptions, readOptions, watchInterval } from '../live/arguments';
+import { addOptions, readOptions, wantsXml, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
 import { viewOnce, watchCluster, WIDEST_TABLE } from '../live/view';
-import { wantsXml, writeQhostXml } from '../live/xml';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -49,7 +50,7 @@ async function showHosts(options: HostsCommandOptions, terminal: Terminal, parts
   }
   const { snapshot, view } = await viewOnce(sources, settings, terminal, { pending: false, known: 'hostsKnown' });
   const report: HostsReport = { ...chooseHosts(view, asked), details };
-  if (xml) await writeQhostXml(snapshot, report, terminal);
+  if (xml) terminal.write(renderQhostXml(snapshot, report.hosts, await xmlWriter()));
   else if (format === 'json') terminal.write(renderHostsJson(report));
   else if (format === 'csv') terminal.write(renderHostsCsv(report));
   else writeLines(terminal, renderHosts(report, screenOf(terminal, options, { widest: WIDEST_TABLE })));

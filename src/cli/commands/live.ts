@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { loadSettings } from '../../record/settings';
+import { xmlWriter } from '../../gridengine/xml/write-xml';
 import { riskLine } from '../../report/live/at-risk';
 import { renderJobsCsv } from '../../report/live/csv';
+import { renderQstatXml } from '../../report/live/gridengine-xml';
 import { renderJobs, type JobsReport, type RisksReport } from '../../report/live/jobs';
 import { renderJobsJson, renderRisksJson } from '../../report/live/json';
 import {
@@ -15,10 +17,9 @@ import {
 import { startWatching } from '../../report/live/watch-state';
 import type { CommandContext, GlobalOptions, LiveParts } from '../command';
 import { EXIT, usageError } from '../command';
-import { addOptions, readOptions, watchInterval } from '../live/arguments';
+import { addOptions, readOptions, wantsXml, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
 import { viewOnce, watchCluster, WIDEST_TABLE } from '../live/view';
-import { wantsXml, writeQstatXml } from '../live/xml';
 import { outputFormat, screenOf, writeLines, type OutputFormat } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -84,7 +85,8 @@ async function showLive(options: LiveCommandOptions, terminal: Terminal, parts: 
     return report.risks.length > 0 ? EXIT.found : EXIT.nothing;
   }
   const report = chooseJobs(view, asked);
-  if (xml) await writeQstatXml(snapshot, report, options.full ? filterOf(asked) : null, terminal);
+  const queues = options.full ? filterOf(asked) : null;
+  if (xml) terminal.write(renderQstatXml(snapshot, report, queues, await xmlWriter()));
   else writeReport(report, format, options, terminal);
   return report.jobs.length > 0 || (report.pending?.length ?? 0) > 0 ? EXIT.found : EXIT.nothing;
 }

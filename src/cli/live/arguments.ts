@@ -48,3 +48,18 @@ export function watchInterval(
     throw usageError(`--watch: "${String(watch)}" is not a number of seconds from 1 to 3600`);
   return seconds * 1000;
 }
+
+interface XmlOptions extends Pick<GlobalOptions, 'json' | 'csv'> {
+  readonly xml?: boolean;
+  readonly watch?: string | true;
+  readonly atRisk?: boolean;
+  readonly full?: boolean;
+}
+
+/** Whether Grid Engine's own XML is asked for. Throws a usage error if another form is asked for, too. */
+export function wantsXml({ xml = false, json, csv, watch, atRisk, full }: XmlOptions): boolean {
+  if (!xml && full) throw usageError('--full is a form of --xml: give --xml, too');
+  if (xml && (json || csv || watch !== undefined || atRisk))
+    throw usageError('--xml answers once and alone: leave --json, --csv, --watch and --at-risk out');
+  return xml;
+}
