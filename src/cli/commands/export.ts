@@ -64,10 +64,12 @@ export function register(command: Command, context: CommandContext): void {
     )
     .argument('[sinks...]', 'only the sinks of these names (default: all)')
     .option('--once', 'send what is new and exit; for cron')
-    .action(async (names: readonly string[], _options: unknown, given: Command) => {
-      const { push } = await import('../export/push.js');
-      return context.finish(push(names, given.optsWithGlobals<PushOptions>(), context.version, context.terminal));
-    });
+    .action(
+      commandAction<PushOptions, [readonly string[]]>(context, async (names, options, terminal) => {
+        const { push } = await import('../export/push.js');
+        return push(names, options, context.version, terminal);
+      }),
+    );
 }
 
 function columnsOf(text: string): readonly PlainColumn[] {

@@ -8,8 +8,7 @@ import { renderHosts, type HostsReport } from '../../report/live/hosts';
 import { renderHostsJson } from '../../report/live/json';
 import { chooseHosts, filterOf, HOSTS_OPTIONS, hostsSorting } from '../../report/live/live-options';
 import { startWatching } from '../../report/live/watch-state';
-import type { CommandContext, GlobalOptions, LiveParts } from '../command';
-import { EXIT } from '../command';
+import { commandAction, EXIT, type CommandContext, type GlobalOptions, type LiveParts } from '../command';
 import { addOptions, readOptions, wantsXml, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
 import { viewOnce, watchCluster, WIDEST_TABLE } from '../live/view';
@@ -28,8 +27,8 @@ export function register(command: Command, context: CommandContext): void {
     .option('-u, --jobs', 'with the jobs on each host and their tasks')
     .option('--xml', 'print what "qhost -F -q -j -xml" does, well-formed')
     .option('--watch [seconds]', 'keep them up to date, with keys to sort and filter (? lists them)')
-    .action((_options: unknown, given: Command) =>
-      context.finish(showHosts(given.optsWithGlobals<HostsCommandOptions>(), context.terminal, context.live)),
+    .action(
+      commandAction<HostsCommandOptions>(context, (options, terminal) => showHosts(options, terminal, context.live)),
     );
 }
 

@@ -15,8 +15,7 @@ import {
   XML_OPTIONS,
 } from '../../report/live/live-options';
 import { startWatching } from '../../report/live/watch-state';
-import type { CommandContext, GlobalOptions, LiveParts } from '../command';
-import { EXIT, usageError } from '../command';
+import { commandAction, EXIT, usageError, type CommandContext, type GlobalOptions, type LiveParts } from '../command';
 import { addOptions, readOptions, wantsXml, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
 import { viewOnce, watchCluster, WIDEST_TABLE } from '../live/view';
@@ -39,8 +38,8 @@ export function register(command: Command, context: CommandContext): void {
       '--at-risk',
       'only jobs that are at their limit or will be soon, a line each; exit status 1 if there are none',
     )
-    .action((_options: unknown, given: Command) =>
-      context.finish(showLive(given.optsWithGlobals<LiveCommandOptions>(), context.terminal, context.live)),
+    .action(
+      commandAction<LiveCommandOptions>(context, (options, terminal) => showLive(options, terminal, context.live)),
     );
 }
 

@@ -7,7 +7,7 @@ import { renderNode, renderSeriesTable, type JobUse, type NodeReport, type Proce
 import { renderSeriesCharts } from '../../report/series/chart';
 import { renderSeriesCsv, renderSeriesJson } from '../../report/series/output';
 import type { Loads } from '../../sampler/processes/job-load';
-import { type CommandContext, type GlobalOptions, EXIT } from '../command';
+import { commandAction, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { describeSeries, parseMetricNames, withNodeReader } from '../stores/node-database';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
@@ -31,9 +31,7 @@ export function register(command: Command, context: CommandContext): void {
       '--prometheus [file]',
       "what was read last, in Prometheus' text format; into a file, which is replaced as a whole: for node_exporter's textfile collector",
     )
-    .action((_options: unknown, given: Command) =>
-      context.finish(nodeAnswer(given.optsWithGlobals<NodeOptions>(), context)),
-    );
+    .action(commandAction<NodeOptions>(context, (options, terminal) => nodeAnswer(options, terminal, context.version)));
 }
 
 const UNKNOWN: JobUse['record'] = {
@@ -121,7 +119,7 @@ async function showNode(options: NodeOptions, terminal: Terminal): Promise<numbe
   });
 }
 
-async function nodeAnswer(options: NodeOptions, { terminal, version }: CommandContext): Promise<number> {
+async function nodeAnswer(options: NodeOptions, terminal: Terminal, version: string): Promise<number> {
   if (options.prometheus === undefined) return showNode(options, terminal);
   const { writeNodeMetrics } = await import('../node-metrics.js');
   return writeNodeMetrics(options, options.prometheus, terminal, version);

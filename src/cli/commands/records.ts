@@ -69,13 +69,9 @@ export const registerSubject = (subject: NamedSubject) => ({
     command
       .argument(subject === 'owner' ? '[name]' : '<name>', NAME_HELP[subject])
       .option('--cluster <name>', 'of this cluster only');
-    addRecordListOptions(command).action((name: string | undefined, _options: unknown, given: Command) =>
-      context.finish(
-        showRecords(
-          namedSubject(subject, name ?? callerName()),
-          given.optsWithGlobals<RecordListOptions>(),
-          context.terminal,
-        ),
+    addRecordListOptions(command).action(
+      commandAction<RecordListOptions, [string | undefined]>(context, (name, options, terminal) =>
+        showRecords(namedSubject(subject, name ?? callerName()), options, terminal),
       ),
     );
   },

@@ -9,8 +9,7 @@ import { systemdSockets, listenAddressText, type ListenAddress } from '../../ser
 import { LiveUpdates } from '../../server/live/live-updates';
 import { settleInbox } from '../../server/accounting/settle-inbox';
 import { startServer, type RunningServer } from '../../server/start-server';
-import type { CommandContext, GlobalOptions } from '../command';
-import { EXIT, usageError } from '../command';
+import { commandAction, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
 import { startThread } from '../../base/thread';
 import type { FollowSettings } from '../import/follow-worker';
 import { sendJobMails } from '../job-mails/send-job-mails';
@@ -29,9 +28,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--address <address>', 'listen at this address, not at serve_address (127.0.0.1)')
     .option('--port <port>', 'listen at this port, not at serve_port (8080); 0: no HTTP, only the socket')
     .option('--socket <path>', 'make the unix socket here, not at serve_socket; "none": no socket')
-    .action((_options: unknown, given: Command) =>
-      context.finish(serve(given.optsWithGlobals<ServeOptions>(), context.version, context.terminal)),
-    );
+    .action(commandAction<ServeOptions>(context, (options, terminal) => serve(options, context.version, terminal)));
 }
 
 const MOST_PORT = 65535;
