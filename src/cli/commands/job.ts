@@ -1,14 +1,12 @@
 import type { Command } from 'commander';
 import { groupBy } from '../../base/group-by';
 import { callerName } from '../../base/user-name';
-import type { Dialect } from '../../gridengine/dialect';
 import type { JobOrTask } from '../../live/unfinished-job';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
 import type { JobQuery } from '../../accounting/store';
 import { jobSums, type JobSum } from '../../accounting/job-sum';
 import { jobName, jobTaskName } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
-import type { ClassHistory } from '../../report/advice/class-history';
 import { nextRequests } from '../../report/advice/next-request';
 import { ARRAY_FIELDS } from '../../report/job/array';
 import { isArray, type ArrayProgress } from '../../report/job/array-progress';
@@ -103,24 +101,24 @@ interface Named extends Pick<JobArgument, 'job_id' | 'cluster'> {
 
 const label = ({ job_id, task_id = null, cluster = '' }: Named): string => jobTaskName({ cluster, job_id, task_id });
 
-/** What runs are judged by: past runs and rules. */
-interface Knowledge {
-  readonly history: ClassHistory;
-  readonly rules: RuleSet;
+/** Where jobs are looked for, and what their runs are judged by. */
+interface JobContext extends JobSources, ArrayContext {
+  /** What is wrong with the stores. */
+  readonly problems: readonly string[];
 }
 
 async function findAll(
   jobs: readonly JobArgument[],
   query: Pick<JobQuery, 'all' | 'at'>,
-  sources: JobSources,
   few: FewFields,
-  { history, rules }: Knowledge,
+  context: JobContext,
 ): Promise<JobReport[]> {
+  const { readers, history, rules } = context;
   const reports: JobReport[] = [];
   for (const job of jobs) {
-    const report = await findJob({ ...job, ...query }, sources, few);
+    const report = await findJob({ ...job, ...query }, context, few);
     const runs = await history.advise(report.runs);
-    const { of: kindOf } = await kindsNear(recordsOf(runs), (near) => findDistinct(near, sources.readers));
+    const { of: kindOf } = await kindsNear(recordsOf(runs), (near) => findDistinct(near, readers));
     // Runs of which only few fields were read are judged later, when they are read whole or counted.
     if (report.few_fields === true) reports.push({ ...report, runs, judges: { rules, kindOf } });
     else reports.push({ ...report, runs: withClasses(runs, rules, kindOf) });
@@ -254,10 +252,6 @@ function viewOf(options: JobOptions, settings: Settings): JobViewOptions {
   };
 }
 
-interface ArraySources extends JobSources, ArrayContext {
-  readonly problems: readonly string[];
-}
-
 /** Whether the memory need of any task is known. */
 const knowsWorst = ({ runs }: JobReport): boolean => runsOfTasks(runs, { worst: 1 }).length > 0;
 
@@ -272,15 +266,15 @@ function statusOfWorst({ worst }: JobOptions, isKnown: () => boolean, terminal: 
 async function showArray(
   [job, ...others]: readonly JobArgument[],
   options: JobOptions,
-  sources: ArraySources,
+  context: JobContext,
   terminal: Terminal,
 ): Promise<number | null> {
   const { at, retry, series, chart } = options;
   if (job === undefined || job.task_id !== undefined || others.length > 0) return null;
   if ((at ?? series ?? chart) !== undefined || retry || outputFormat(options) !== 'text') return null;
-  const array = await findArray(job, sources, sources.rules);
+  const { rules, settings, live, problems } = context;
+  const array = await findArray(job, context, rules);
   if (array === null) return null;
-  const { settings, live, problems } = sources;
   const screen = screenOf(terminal, options, settings);
   const asked = live !== null && hasRecent(array.tasks, terminal.now()) ? live : null;
   const mayContinue = asked !== null && job.cluster === undefined && mayRunOn(array.tasks);
@@ -288,7 +282,7 @@ async function showArray(
     ? await askFor([{ job: job.job_id, task: null }], settings, asked, terminal)
     : NOBODY_ASKED;
   problems.forEach((problem) => warn(terminal, problem));
-  const shown = await arrayLines(array, viewOf(options, settings), screen, { ...sources, live: asked });
+  const shown = await arrayLines(array, viewOf(options, settings), screen, { ...context, live: asked });
   writeParts([...unfinished.jobs.map((one) => renderUnfinished(one, screen, options.full)), shown.lines], terminal);
   return statusOfWorst(options, () => shown.knowsWorst, terminal);
 }
@@ -347,7 +341,7 @@ async function writeRuns(
   { reports, unfinished }: Found,
   arrays: readonly ArrayProgress[],
   options: JobOptions,
-  { readers, dialect }: Pick<JobSources, 'readers'> & { readonly dialect: Dialect },
+  { readers, settings }: JobContext,
   terminal: Terminal,
 ): Promise<void> {
   const tasks = taskChoiceOf(options);
@@ -361,24 +355,14 @@ async function writeRuns(
       const runs = judges === undefined ? page : withClasses(page, judges.rules, judges.kindOf);
       writePieces(terminal, writer.some(nextRequests(runs)));
       for (const sum of jobSums(runs)) sums.push(sum);
-      for (const cause of causeAccounts(runs, dialect)) causes.push(cause);
+      for (const cause of causeAccounts(runs, settings.grid_engine)) causes.push(cause);
     }
   }
   writePieces(terminal, writer.end(sums, causes, arrays, unfinished.jobs));
 }
 
-interface WriteSources extends Pick<JobSources, 'readers'> {
-  readonly settings: Settings;
-  /** null: the cluster is not asked. */
-  readonly live: LiveSources | null;
-}
-
-async function writeFound(
-  found: Found,
-  options: JobOptions,
-  { readers, settings, live }: WriteSources,
-  terminal: Terminal,
-): Promise<void> {
+async function writeFound(found: Found, options: JobOptions, context: JobContext, terminal: Terminal): Promise<void> {
+  const { settings, live } = context;
   const format = outputFormat(options);
   const whole = format === 'csv' ? [] : await withArrays(found.reports, settings, live, terminal.now());
   if (format === 'text') {
@@ -386,7 +370,7 @@ async function writeFound(
     return;
   }
   const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
-  await writeRuns(found, arrays, options, { readers, dialect: settings.grid_engine }, terminal);
+  await writeRuns(found, arrays, options, context, terminal);
 }
 
 /** Shows jobs; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -415,12 +399,12 @@ export async function showJobs(
     const jobs = distinct(await numbersOf(words, terminal, where));
     const rules = await loadRules(settings.rules_file);
     if (rules.problem !== null) warn(terminal, rules.problem);
-    const knowledge = { history: historyOf(stores.readers, terminal.now()), rules };
-    const context = { ...where, ...knowledge, settings, live: asked, problems: stores.problems };
+    const history = historyOf(stores.readers, terminal.now());
+    const context = { ...where, history, rules, settings, live: asked, problems: stores.problems };
     const shown = await showArray(jobs, options, context, terminal);
     if (shown !== null) return shown;
     const query = { all: options.all ?? false, ...(at === null ? {} : { at: at.getTime() }) };
-    const reports = await findAll(jobs, query, where, fewOf(options, rules), knowledge);
+    const reports = await findAll(jobs, query, fewOf(options, rules), context);
     sayNoTasks(reports, options, terminal);
     const isSeries = options.series !== undefined || options.chart !== undefined;
     const unfinished =
@@ -440,9 +424,7 @@ export async function showJobs(
       const { showJobSeries } = await import('../job/series.js');
       return await showJobSeries(found, options, settings.state_dir, terminal);
     }
-    const { readers } = stores;
-    if (!isSeries)
-      await writeFound({ reports: found, unfinished }, options, { readers, settings, live: asked }, terminal);
+    if (!isSeries) await writeFound({ reports: found, unfinished }, options, context, terminal);
     const arrays = found.filter(({ runs }) => isArray(runs));
     if (!nothing) return statusOfWorst(options, () => arrays.length === 0 || arrays.some(knowsWorst), terminal);
     return unfinished.problem === null ? emptyExitStatus(stores) : EXIT.unavailable;
