@@ -47,8 +47,7 @@ const readersOf = (databases: readonly NodeDatabase[]): NodeReader[] =>
 /** Why this run has no series here, and where it may have some. */
 function explain(record: JobRecord, databases: readonly NodeDatabase[], config: string): string {
   const there = `there "sudo qmemacct job ${jobName(record)} --series ..." reads them`;
-  const forbidden = databases.find((database) => 'reason' in database && database.reason === 'forbidden');
-  if (forbidden !== undefined && 'problem' in forbidden)
+  if (databases.some((database) => 'isForbidden' in database && database.isForbidden))
     return `${nameOf(record)}: its series are on that host, for root alone; ${there} (the memory chart is in "qmemacct job ${jobName(record)}")`;
   const days = loadSettings(config).keep_samples_days;
   return `${nameOf(record)}: no series here; they stay on the host where it ran, for ${days} days; ${there}`;

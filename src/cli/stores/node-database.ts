@@ -8,9 +8,9 @@ import type { StoredSeries } from '../../sampler/series/series-table';
 import type { Metric } from '../../sources/source';
 import { CommandError, EXIT, usageError } from '../command';
 
-/** node.db of this host, or why it can't be read, with its fix. */
+/** node.db of this host, or why it can't be read, with its fix; `isForbidden`: it is for root alone. */
 export type NodeDatabase =
-  { readonly reader: NodeReader } | { readonly problem: string; readonly reason: 'absent' | 'forbidden' | 'unusable' };
+  { readonly reader: NodeReader } | { readonly problem: string; readonly isForbidden: boolean };
 
 /** Opens node.db in a state directory for reading; never throws. */
 export async function openNodeDatabase(stateDirectory: string): Promise<NodeDatabase> {
@@ -21,14 +21,14 @@ export async function openNodeDatabase(stateDirectory: string): Promise<NodeData
     return { reader: openNodeReader(stateDirectory) };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
+    const host = hostname();
     if (code === 'EACCES' || code === 'EPERM')
-      return { reason: 'forbidden', problem: `${path} of ${hostname()} is for root alone: use sudo` };
-    if (code === 'ENOENT' || code === 'ENOTDIR')
-      return {
-        reason: 'absent',
-        problem: `${path} does not exist on ${hostname()}: it comes with the first job there ("qmemacct doctor" checks the hooks)`,
-      };
-    return { reason: 'unusable', problem: `${path} can't be read: ${message}` };
+      return { isForbidden: true, problem: `${path} of ${host} is for root alone: use sudo` };
+    const isAbsent = code === 'ENOENT' || code === 'ENOTDIR';
+    const problem = isAbsent
+      ? `${path} does not exist on ${host}: it comes with the first job there ("qmemacct doctor" checks the hooks)`
+      : `${path} can't be read: ${message}`;
+    return { isForbidden: false, problem };
   }
 }
 
