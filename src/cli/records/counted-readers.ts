@@ -1,22 +1,14 @@
 import type { AccountingReader, RecordFilter } from '../../accounting/store';
 import { privateWorld } from '../../record/job-name';
-import type { OpenStores } from '../stores/stores';
+import { withFilter, type OpenStores } from '../stores/stores';
 import { findRecords } from './find';
 
 /** A reader of a store's records of one cluster only. */
-function ofCluster(reader: AccountingReader, cluster: string): AccountingReader {
-  const { tables } = reader;
-  return {
-    ...reader,
-    jobs: async (numbers, fields) =>
-      (await reader.jobs(numbers, fields)).filter(({ record }) => record.cluster === cluster),
-    records: (query) => reader.records({ ...query, cluster }),
-    pages: (query) => reader.pages({ ...query, cluster }),
-    jobLines: async (query, wanted) => (await reader.jobLines?.({ ...query, cluster }, wanted)) ?? null,
-    summary: (query) => reader.summary({ ...query, cluster }),
-    ...(tables === undefined ? {} : { tables: { ...tables, select: (query) => tables.select({ ...query, cluster }) } }),
-  };
-}
+const ofCluster = (reader: AccountingReader, cluster: string): AccountingReader => ({
+  ...withFilter(reader, { cluster }),
+  jobs: async (numbers, fields) =>
+    (await reader.jobs(numbers, fields)).filter(({ record }) => record.cluster === cluster),
+});
 
 /**
  * The readers for sums and exports of a filter's jobs. Private runs (`qmemacct run`) count if the filter names their

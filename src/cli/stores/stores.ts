@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { denialOf, type Denial } from '../../accounting/sqlite/database/denied';
-import type { AccountingReader } from '../../accounting/store';
+import type { AccountingReader, RecordFilter } from '../../accounting/store';
 import { StoreError } from '../../accounting/store-error';
 import { untrusted } from '../../base/trusted-path';
 import { UserError, reasonOf } from '../../base/user-error';
@@ -64,14 +64,16 @@ export function chooseStores(given: string | undefined, site: string, env: Termi
   return [{ path: site, whose: 'site' }, ...(own === site ? [] : [{ path: own, whose: 'own' } as const])];
 }
 
-/** Makes the sums of the user's own store include its self-reported records. */
-function countingClaims(reader: AccountingReader): AccountingReader {
+/** A reader that adds `more` to each filter. */
+export function withFilter(reader: AccountingReader, more: Partial<RecordFilter>): AccountingReader {
+  const { tables } = reader;
   return {
     ...reader,
-    records: (query) => reader.records({ ...query, self_reported: true }),
-    pages: (query) => reader.pages({ ...query, self_reported: true }),
-    jobLines: async (query, wanted) => (await reader.jobLines?.({ ...query, self_reported: true }, wanted)) ?? null,
-    summary: (query) => reader.summary({ ...query, self_reported: true }),
+    records: (query) => reader.records({ ...query, ...more }),
+    pages: (query) => reader.pages({ ...query, ...more }),
+    jobLines: async (query, wanted) => (await reader.jobLines?.({ ...query, ...more }, wanted)) ?? null,
+    summary: (query) => reader.summary({ ...query, ...more }),
+    ...(tables === undefined ? {} : { tables: { ...tables, select: (query) => tables.select({ ...query, ...more }) } }),
   };
 }
 
@@ -149,7 +151,8 @@ export async function openStores(
     try {
       if (!isPostgresUrl(choice.path)) accessSync(choice.path, constants.R_OK);
       const reader = await open(choice.path);
-      if (choice.whose === 'own') readers.push((own = countingClaims(reader)));
+      // The sums of a user's own store include its self-reported records.
+      if (choice.whose === 'own') readers.push((own = withFilter(reader, { self_reported: true })));
       else readers.push(reader);
       opened.push(choice.path);
     } catch (error) {
