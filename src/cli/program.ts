@@ -12,18 +12,8 @@ interface CommandModule {
   readonly register: (command: Command, context: CommandContext) => void;
 }
 
-interface CommandEntry {
-  readonly name: string;
-  readonly description: string;
-  /** Imports the file; called only for the command that is run, so that the program starts quickly. */
-  readonly load: () => Promise<CommandModule>;
-}
-
-const entry = (name: string, description: string, load: () => Promise<CommandModule>): CommandEntry => ({
-  name,
-  description,
-  load,
-});
+/** `load` imports the file; called only for the command that is run, so that the program starts quickly. */
+type CommandEntry = readonly [name: string, description: string, load: () => Promise<CommandModule>];
 
 const subject = async (name: NamedSubject): Promise<CommandModule> =>
   (await import('./commands/records.js')).registerSubject(name);
@@ -31,61 +21,53 @@ const subject = async (name: NamedSubject): Promise<CommandModule> =>
 /** The commands, by their headings in the help. */
 const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
   'Your jobs:': [
-    entry('job', 'what a job requested and used, and what to request next', () => import('./commands/job.js')),
-    entry('owner', "a user's jobs, one line each (default: yours)", () => subject('owner')),
-    entry('live', 'running jobs: memory used, and when they reach their limit', () => import('./commands/live.js')),
-    entry('advise', 'what to request, from past runs, with the risk', () => import('./commands/advise.js')),
-    entry('web', 'a link that opens the web pages as you', () => import('./commands/web.js')),
-    entry('digest', 'your daily mail about your jobs: on or off', () => import('./commands/digest.js')),
+    ['job', 'what a job requested and used, and what to request next', () => import('./commands/job.js')],
+    ['owner', "a user's jobs, one line each (default: yours)", () => subject('owner')],
+    ['live', 'running jobs: memory used, and when they reach their limit', () => import('./commands/live.js')],
+    ['advise', 'what to request, from past runs, with the risk', () => import('./commands/advise.js')],
+    ['web', 'a link that opens the web pages as you', () => import('./commands/web.js')],
+    ['digest', 'your daily mail about your jobs: on or off', () => import('./commands/digest.js')],
   ],
   'All jobs:': [
-    entry('jobs', 'the jobs that match every filter given', () => import('./commands/records.js')),
-    entry('project', "a project's jobs, one line each", () => subject('project')),
-    entry('queue', 'the jobs that ran in a queue, one line each', () => subject('queue')),
-    entry('host', 'the jobs that ran on a host, one line each', () => subject('host')),
-    entry('top', 'rank users, projects, queues, hosts or job names', () => import('./commands/top.js')),
-    entry('report', 'efficiency report: unused memory, failed jobs, advice', () => import('./commands/report.js')),
-    entry('replay', 'what advised requests would have saved, and their failures', () => import('./commands/replay.js')),
-    entry('rules', 'the rules that put jobs into classes', () => import('./commands/rules.js')),
+    ['jobs', 'the jobs that match every filter given', () => import('./commands/records.js')],
+    ['project', "a project's jobs, one line each", () => subject('project')],
+    ['queue', 'the jobs that ran in a queue, one line each', () => subject('queue')],
+    ['host', 'the jobs that ran on a host, one line each', () => subject('host')],
+    ['top', 'rank users, projects, queues, hosts or job names', () => import('./commands/top.js')],
+    ['report', 'efficiency report: unused memory, failed jobs, advice', () => import('./commands/report.js')],
+    ['replay', 'what advised requests would have saved, and their failures', () => import('./commands/replay.js')],
+    ['rules', 'the rules that put jobs into classes', () => import('./commands/rules.js')],
   ],
   'Hosts:': [
-    entry('hosts', "every host's memory (used, requested, free), slots, jobs", () => import('./commands/hosts.js')),
-    entry('nodes', 'the state of qmemacct on every host', () => import('./commands/nodes.js')),
-    entry('node', 'this host over time: load, memory, processes (root only)', () => import('./commands/node.js')),
-    entry('metrics', 'everything that can be measured, with unit and source', () => import('./commands/metrics.js')),
+    ['hosts', "every host's memory (used, requested, free), slots, jobs", () => import('./commands/hosts.js')],
+    ['nodes', 'the state of qmemacct on every host', () => import('./commands/nodes.js')],
+    ['node', 'this host over time: load, memory, processes (root only)', () => import('./commands/node.js')],
+    ['metrics', 'everything that can be measured, with unit and source', () => import('./commands/metrics.js')],
   ],
   'Without Grid Engine:': [
-    entry('run', 'measure a command or a running process', () => import('./commands/run.js')),
-    entry('demo', 'run three small jobs and show their reports', () => import('./commands/demo.js')),
+    ['run', 'measure a command or a running process', () => import('./commands/run.js')],
+    ['demo', 'run three small jobs and show their reports', () => import('./commands/demo.js')],
   ],
   'Files:': [
-    entry('import', "read Grid Engine's accounting files", () => import('./commands/import.js')),
-    entry('export', 'write records, series or samples to a file', () => import('./commands/export.js')),
+    ['import', "read Grid Engine's accounting files", () => import('./commands/import.js')],
+    ['export', 'write records, series or samples to a file', () => import('./commands/export.js')],
   ],
   'Administration:': [
-    entry('install', 'install on this host (--node), or set up the hooks', () => import('./commands/install.js')),
-    entry(
-      'uninstall',
-      'remove the hooks, or the program from this host (--node)',
-      () => import('./commands/uninstall.js'),
-    ),
-    entry('doctor', 'what this host can measure, what is wrong, how to fix it', () => import('./commands/doctor.js')),
-    entry('serve', 'serve live data and the accounting DB (HTTP, unix socket)', () => import('./commands/serve.js')),
-    entry('nightly', 'import, sum up, prune, report and mail, once a night', () => import('./commands/nightly.js')),
-    entry('flush', 'finish interrupted runs here, deliver waiting records', () => import('./commands/flush.js')),
-    entry('rollup', 'update the sums that reports are made from', () => import('./commands/rollup.js')),
-    entry('prune', 'remove what is older than keep_records_days and the like', () => import('./commands/prune.js')),
-    entry(
-      'settle',
-      "move delivered records from PostgreSQL's inbox to its table",
-      () => import('./commands/settle.js'),
-    ),
-    entry('database', 'create or upgrade an accounting DB in PostgreSQL', () => import('./commands/database.js')),
-    entry('migrate', 'copy an SQLite accounting DB to PostgreSQL', () => import('./commands/migrate.js')),
+    ['install', 'install on this host (--node), or set up the hooks', () => import('./commands/install.js')],
+    ['uninstall', 'remove the hooks, or the program from this host (--node)', () => import('./commands/uninstall.js')],
+    ['doctor', 'what this host can measure, what is wrong, how to fix it', () => import('./commands/doctor.js')],
+    ['serve', 'serve live data and the accounting DB (HTTP, unix socket)', () => import('./commands/serve.js')],
+    ['nightly', 'import, sum up, prune, report and mail, once a night', () => import('./commands/nightly.js')],
+    ['flush', 'finish interrupted runs here, deliver waiting records', () => import('./commands/flush.js')],
+    ['rollup', 'update the sums that reports are made from', () => import('./commands/rollup.js')],
+    ['prune', 'remove what is older than keep_records_days and the like', () => import('./commands/prune.js')],
+    ['settle', "move delivered records from PostgreSQL's inbox to its table", () => import('./commands/settle.js')],
+    ['database', 'create or upgrade an accounting DB in PostgreSQL', () => import('./commands/database.js')],
+    ['migrate', 'copy an SQLite accounting DB to PostgreSQL', () => import('./commands/migrate.js')],
   ],
   'Shell:': [
-    entry('completion', 'print the completion script of a shell', () => import('./commands/completion.js')),
-    entry('man', 'print the manual page: qmemacct man | man -l -', () => import('./commands/man.js')),
+    ['completion', 'print the completion script of a shell', () => import('./commands/completion.js')],
+    ['man', 'print the manual page: qmemacct man | man -l -', () => import('./commands/man.js')],
   ],
 };
 
@@ -136,7 +118,7 @@ export async function createProgram(words: readonly string[], context: CommandCo
   const named = commandWord(words);
   for (const [heading, commands] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading);
-    for (const { name, description, load } of commands) {
+    for (const [name, description, load] of commands) {
       const command = program.command(name).description(description);
       if (name === named || WHOLE.has(named)) (await load()).register(command, context);
     }
@@ -167,14 +149,6 @@ function commandWord(words: readonly string[]): string | undefined {
   return words.find((word, index) => !word.startsWith('-') && word !== 'help' && words[index - 1] !== '--config');
 }
 
-/**
- * `run` has its own `--csv FILE`, which the global option `--csv` would capture. So all options after "run" belong to
- * that command only.
- */
-function isRun(words: readonly string[]): boolean {
-  return commandWord(words) === 'run';
-}
-
 /** Runs a command line (without node and script); resolves to the exit status, never rejects. */
 export async function runProgram(
   words: readonly string[],
@@ -192,7 +166,8 @@ export async function runProgram(
     },
   });
   try {
-    program.enablePositionalOptions(isRun(words));
+    // `run` has its own `--csv FILE`, which the global `--csv` would capture: all options after "run" are its own.
+    program.enablePositionalOptions(commandWord(words) === 'run');
     await program.parseAsync(words, { from: 'user' });
     return status;
   } catch (error) {
