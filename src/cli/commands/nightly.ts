@@ -3,7 +3,6 @@ import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { isPermitted } from '../../base/file-state';
-import { reasonOf } from '../../base/user-error';
 import { warn as log } from '../../base/log';
 import { LimitedLog } from '../../base/log-limit';
 import { readClusterName } from '../../gridengine/cluster-name';
@@ -128,6 +127,18 @@ async function plan(
   }
 }
 
+/** Makes the mailer at once; why it can't be made is thrown when it is wanted. */
+function preparedMailer(settings: Settings, host: string): () => Mailer {
+  try {
+    const mailer = createMailer(settings, host);
+    return () => mailer;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
 /** `nightly`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
 export async function nightly(
   options: NightlyCommandOptions,
@@ -140,17 +151,13 @@ export async function nightly(
   const host = hostname();
   process.umask(0o022);
   // Before root's rights are dropped: only root can read root's password file.
-  const prepared = attempt(() => createMailer(settings, host));
+  const mailer = preparedMailer(settings, host);
   if (!options.dryRun) makeNightPlaces(settings);
   becomeDeliverer(settings);
   const progress = progressLine(terminal);
   // Without a terminal, systemd or cron sends standard error to the log.
   const limited = new LimitedLog((line) => warn(terminal, line), { most: MOST_LINES });
   const { signal, release } = interruption();
-  const mailer = (): Mailer => {
-    if ('error' in prepared) throw prepared.error;
-    return prepared.value;
-  };
   const parts: NightlyParts = {
     settings,
     cluster: clusterName(settings, terminal.env),
@@ -197,13 +204,5 @@ export async function nightly(
     progress.clear();
     limited.flush();
     release();
-  }
-}
-
-function attempt<T>(make: () => T): { readonly value: T } | { readonly error: Error } {
-  try {
-    return { value: make() };
-  } catch (error) {
-    return { error: error instanceof Error ? error : new Error(reasonOf(error)) };
   }
 }
