@@ -62,7 +62,7 @@ async function start(
   const { accounting, accounting_credentials: credentials } = settings;
   const push =
     sink.what === 'records'
-      ? new RecordPush(await openRecordSink(sink), spool, () => openFeed(accounting, { credentials }), log, Date.now)
+      ? new RecordPush(await openRecordSink(sink), spool, () => openFeed(accounting, { credentials }), log)
       : new MetricPush(await openMetricSink(sink), spool, () => collectFigures(sink, settings, version), log);
   return { push, intervalMs: sink.interval * 1000, log, lock };
 }

@@ -14,10 +14,10 @@ const PAGE = 500;
 const WHOLE_WITHIN_MS = 3_600_000;
 
 /** Whether the job has ended, and both accounts of it (sampler's, Grid Engine's) have come or are overdue. */
-function isReady(record: JobRecord, now: number): boolean {
+function isReady(record: JobRecord): boolean {
   if (record.status === 'running') return false;
   if (!isLineOnly(record) && record.grid_engine !== null) return true;
-  return now - endOf(record) > WHOLE_WITHIN_MS;
+  return Date.now() - endOf(record) > WHOLE_WITHIN_MS;
 }
 
 /**
@@ -32,7 +32,6 @@ export class RecordPush implements Push {
     private readonly spool: Spool,
     private readonly openFeed: () => Promise<RecordFeed>,
     private readonly log: (line: string) => void,
-    private readonly now: () => number,
   ) {
     this.#delivery = new Delivery(sink, spool, log);
   }
@@ -69,7 +68,7 @@ export class RecordPush implements Push {
     const all = this.spool.state.open;
     for (let at = 0; at < all.length && !signal.aborted; at += PAGE) {
       const { records, gone } = await feed.ended(all.slice(at, at + PAGE));
-      const ready = records.filter(({ record }) => isReady(record, this.now()));
+      const ready = records.filter(({ record }) => isReady(record));
       const problem = await this.deliver(ready);
       if (problem !== null) return problem;
       const done = new Set([...gone, ...ready.map(({ id }) => id)]);
@@ -84,7 +83,7 @@ export class RecordPush implements Push {
       const page = await feed.after(position, PAGE);
       const last = page.at(-1);
       if (last === undefined) return null;
-      const ready = new Set(page.filter(({ record }) => isReady(record, this.now())));
+      const ready = new Set(page.filter(({ record }) => isReady(record)));
       const problem = await this.deliver([...ready]);
       if (problem !== null) return problem;
       const others = page.filter((one) => !ready.has(one)).map(({ id }) => id);
