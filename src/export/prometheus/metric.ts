@@ -31,6 +31,16 @@ export interface Figure<T> {
   readonly value: (item: T) => number | null;
 }
 
+/** Makes figures in a unit, with which their names end; empty: counts. */
+export const figuresIn =
+  (unit: string) =>
+  <T>(name: string, help: string, value: Figure<T>['value']): Figure<T> => ({
+    name: unit === '' ? name : `${name}_${unit}`,
+    unit,
+    help,
+    value,
+  });
+
 interface Family<S, T> {
   /** Prefix of the figures' names: `host`. */
   readonly name: string;

@@ -6,7 +6,7 @@ import { limitOf } from '../../record/request';
 import type { MetricFacts } from '../../report/series/metric-list';
 import type { MetricSeries } from '../../report/series/metric-series';
 import type { OutboxState } from '../../sampler/node-store/outbox-state';
-import { family, single, type ExportedMetric, type Figure } from './metric';
+import { family, figuresIn, single, type ExportedMetric, type Figure } from './metric';
 
 /** What the metrics of a node are made from. */
 export interface NodeFigures {
@@ -67,25 +67,22 @@ interface RecordGroup {
   readonly records: readonly JobRecord[];
 }
 
-const sumOver = (of: (record: JobRecord) => number | null): Figure<RecordGroup>['value'] => {
-  return ({ records }) => sumOfKnown(records.map(of));
-};
+const sumOver =
+  (of: (record: JobRecord) => number | null): Figure<RecordGroup>['value'] =>
+  ({ records }) =>
+    sumOfKnown(records.map(of));
+
+const bytes = figuresIn('bytes');
 
 /** Figures of this host's samplers about running jobs; each PE task of a job has its own record. */
 const FIGURES: readonly Figure<RecordGroup>[] = [
-  { name: 'used_bytes', unit: 'bytes', help: 'Resident memory on this host at the last sample', value: sumOver(rssOf) },
-  {
-    name: 'peak_bytes',
-    unit: 'bytes',
-    help: 'Peak so far of resident memory on this host, a lower bound; of several jobs added up',
-    value: sumOver(({ peak_rss: peak }) => peak?.lower_bytes ?? null),
-  },
-  {
-    name: 'limit_bytes',
-    unit: 'bytes',
-    help: 'Memory limit on this host; of several jobs added up',
-    value: sumOver(limitOf),
-  },
+  bytes('used', 'Resident memory on this host at the last sample', sumOver(rssOf)),
+  bytes(
+    'peak',
+    'Peak so far of resident memory on this host, a lower bound; of several jobs added up',
+    sumOver(({ peak_rss: peak }) => peak?.lower_bytes ?? null),
+  ),
+  bytes('limit', 'Memory limit on this host; of several jobs added up', sumOver(limitOf)),
 ];
 
 const taskOf = ({ task_id: task }: JobRecord): string => (task === null ? '' : String(task));

@@ -10,7 +10,7 @@ import { sumOfKnown } from '../../base/known';
 import type { NodeHeartbeat } from '../../record/node-status';
 import type { Totals } from '../../record/totals';
 import { unusedByGridEngine, unusedGibHours } from '../../report/records/unused';
-import { family, single, type ExportedMetric, type Figure } from './metric';
+import { family, figuresIn, single, type ExportedMetric, type Figure } from './metric';
 
 /** What the server has done with PostgreSQL's inbox since it started. */
 export interface InboxCounts {
@@ -48,18 +48,10 @@ type ServerMetric = ExportedMetric<ServerFigures>;
 
 const GIB_HOUR = GIB * 3600;
 
-const bytes = <T>(name: string, help: string, value: Figure<T>['value']): Figure<T> => ({
-  name: `${name}_bytes`,
-  unit: 'bytes',
-  help,
-  value,
-});
-const things = <T>(name: string, help: string, value: Figure<T>['value']): Figure<T> => ({
-  name,
-  unit: '',
-  help,
-  value,
-});
+const things = figuresIn('');
+const bytes = figuresIn('bytes');
+const seconds = figuresIn('seconds');
+const byteSeconds = figuresIn('byte_seconds');
 
 /** A sum over the jobs of a host; null: not known yet, as running jobs can't use 0 bytes. */
 const knownOf = ({ slotsUsed }: HostView, sum: number): number | null => (sum === 0 && slotsUsed !== 0 ? null : sum);
@@ -174,76 +166,76 @@ function runningBy(name: string, keyOf: (job: JobView) => string): readonly Serv
   });
 }
 
-const byteSeconds = (name: string, help: string, gibHours: (totals: Totals) => number): Figure<SummaryGroup> => ({
-  name: `${name}_byte_seconds`,
-  unit: 'byte_seconds',
-  help,
-  value: ({ totals }) => gibHours(totals) * GIB_HOUR,
-});
-const seconds = <T>(name: string, help: string, value: Figure<T>['value']): Figure<T> => ({
-  name: `${name}_seconds`,
-  unit: 'seconds',
-  help,
-  value,
-});
-const counted = (name: string, help: string, of: (totals: Totals) => number): Figure<SummaryGroup> =>
-  things(name, help, ({ totals }) => of(totals));
+interface DaySum extends Totals {
+  readonly key: string | null;
+}
 
 /** Sums over the records of the last 24 hours: memory requested, used and unused. */
 function lastDayBy(name: keyof DaySums): readonly ServerMetric[] {
-  return family<ServerFigures, SummaryGroup>({
+  return family<ServerFigures, DaySum>({
     name,
     labels: [name],
-    items: ({ day }) => day?.[name] ?? [],
+    items: ({ day }) => day?.[name].map(({ key, totals }) => ({ ...totals, key })) ?? [],
     labelsOf: ({ key }) => [key ?? ''],
     figures: [
-      counted('day_jobs', 'Jobs and array tasks that ended in the last 24 hours', ({ jobs }) => jobs),
-      counted('day_failed_records', 'Records of jobs that ended badly in the last 24 hours', ({ failed }) => failed),
-      counted(
+      things('day_jobs', 'Jobs and array tasks that ended in the last 24 hours', ({ jobs }) => jobs),
+      things('day_failed_records', 'Records of jobs that ended badly in the last 24 hours', ({ failed }) => failed),
+      things(
         'day_killed_by_memory_records',
         'Records of jobs that memory ended in the last 24 hours',
-        (totals) => totals.killed_by_memory,
+        (sum) => sum.killed_by_memory,
       ),
-      counted('day_unsampled_records', 'Records of the last 24 hours without a sample', ({ unsampled }) => unsampled),
-      counted(
+      things('day_unsampled_records', 'Records of the last 24 hours without a sample', ({ unsampled }) => unsampled),
+      things(
         'day_far_below_records',
         'Records of the last 24 hours with a peak far below the limit',
-        (totals) => totals.far_below,
+        (sum) => sum.far_below,
       ),
       byteSeconds(
         'day_requested',
         'Memory requested in the last 24 hours, x elapsed time',
-        (totals) => totals.requested_gib_hours,
+        (sum) => sum.requested_gib_hours * GIB_HOUR,
       ),
-      byteSeconds('day_used', 'Memory used in the last 24 hours, over time', ({ used_gib_hours: used }) => used),
+      byteSeconds('day_used', 'Memory used in the last 24 hours, over time', (sum) => sum.used_gib_hours * GIB_HOUR),
       byteSeconds(
         'day_peak',
         'Peaks of memory in the last 24 hours, x elapsed time',
-        ({ peak_gib_hours: peak }) => peak,
+        (sum) => sum.peak_gib_hours * GIB_HOUR,
       ),
       byteSeconds(
         'day_unused',
         'Memory requested and never used in the last 24 hours, by records with a peak',
-        unusedGibHours,
+        (sum) => unusedGibHours(sum) * GIB_HOUR,
       ),
       byteSeconds(
         'day_unused_by_grid_engine',
         "Memory requested above Grid Engine's figure (maxvmem) in the last 24 hours, by records without a peak",
-        unusedByGridEngine,
+        (sum) => unusedByGridEngine(sum) * GIB_HOUR,
       ),
-      seconds('day_cpu', 'CPU time of the last 24 hours', ({ totals }) => totals.cpu_seconds),
-      seconds('day_slot', 'Elapsed time x slots of the last 24 hours', ({ totals }) => totals.slot_seconds),
+      seconds('day_cpu', 'CPU time of the last 24 hours', (sum) => sum.cpu_seconds),
+      seconds('day_slot', 'Elapsed time x slots of the last 24 hours', (sum) => sum.slot_seconds),
     ],
   });
 }
 
 const QUERIES = ['hosts', 'running', 'details', 'pending'] as const;
-type NamedAnswer = { readonly name: string } & Pick<Answer<unknown>, 'at' | 'problem'>;
+interface NamedAnswer extends Pick<Answer<unknown>, 'at' | 'problem'> {
+  readonly name: string;
+  readonly nowMs: number;
+}
 
-const answers = ({ snapshot }: ServerFigures): readonly NamedAnswer[] =>
-  QUERIES.flatMap((name) => {
-    const answer = snapshot?.[name] ?? null;
-    return answer === null ? [] : [{ name, at: answer.at, problem: answer.problem }];
+/** Figures of qmaster's answers, by what was asked. */
+const answerFigures = (name: string, figures: readonly Figure<NamedAnswer>[]): readonly ServerMetric[] =>
+  family<ServerFigures, NamedAnswer>({
+    name,
+    labels: ['query'],
+    items: ({ snapshot, nowMs }) =>
+      QUERIES.flatMap((query) => {
+        const answer = snapshot?.[query] ?? null;
+        return answer === null ? [] : [{ name: query, at: answer.at, problem: answer.problem, nowMs }];
+      }),
+    labelsOf: (answer) => [answer.name],
+    figures,
   });
 
 const age = (at: number | null | undefined, nowMs: number): number | null =>
@@ -267,27 +259,16 @@ const HEALTH: readonly ServerMetric[] = [
     'When the server started, since the epoch',
     ({ startedAt }) => startedAt / 1000,
   ),
-  {
-    name: 'qmemacct_snapshot_age_seconds',
-    type: 'gauge',
-    unit: 'seconds',
-    help: "Age of qmaster's last good answer; details: the usage of running jobs",
-    labels: ['query'],
-    samples: (source) =>
-      answers(source).flatMap(({ name, at }) => {
-        const value = age(at, source.nowMs);
-        return value === null ? [] : [{ labels: [name], value }];
-      }),
-  },
-  {
-    name: 'qmemacct_query_failing',
-    type: 'gauge',
-    unit: '',
-    help: '1: the last try to ask qmaster failed; 0: it did not',
-    labels: ['query'],
-    samples: (source) =>
-      answers(source).map(({ name, problem }) => ({ labels: [name], value: Number(problem !== null) })),
-  },
+  ...answerFigures('snapshot', [
+    seconds('age', "Age of qmaster's last good answer; details: the usage of running jobs", ({ at, nowMs }) =>
+      age(at, nowMs),
+    ),
+  ]),
+  ...answerFigures('query', [
+    things('failing', '1: the last try to ask qmaster failed; 0: it did not', ({ problem }) =>
+      Number(problem !== null),
+    ),
+  ]),
   single(
     'sampler_oldest_age_seconds',
     SECONDS,
