@@ -61,28 +61,20 @@ function runProbe(
 const MOST_WAITING = 10_000;
 const LONGEST_WAIT_SECONDS = 600;
 
-function checkInbox({ rows, oldest, unreadable }: InboxState): Finding[] {
+function* checkInbox({ rows, oldest, unreadable }: InboxState): Generator<Finding> {
   const minutes = Math.floor(oldest / 60);
-  return [
-    ...(rows > MOST_WAITING || oldest > LONGEST_WAIT_SECONDS
-      ? [
-          warning(
-            'inbox',
-            `${rows} accounts of ended jobs wait in it, the oldest for ${minutes} min: questions take longer`,
-            'run "qmemacct serve" as a member of qmemacct_owner, or "qmemacct settle" every minute by cron',
-          ),
-        ]
-      : []),
-    ...(unreadable > 0
-      ? [
-          warning(
-            'inbox',
-            `${unreadable} accounts in it can't be read`,
-            'see "SELECT job_id, error FROM qmemacct.inbox WHERE error IS NOT NULL"; set their error to NULL after an upgrade of the server, or delete them',
-          ),
-        ]
-      : []),
-  ];
+  if (rows > MOST_WAITING || oldest > LONGEST_WAIT_SECONDS)
+    yield warning(
+      'inbox',
+      `${rows} accounts of ended jobs wait in it, the oldest for ${minutes} min: questions take longer`,
+      'run "qmemacct serve" as a member of qmemacct_owner, or "qmemacct settle" every minute by cron',
+    );
+  if (unreadable > 0)
+    yield warning(
+      'inbox',
+      `${unreadable} accounts in it can't be read`,
+      'see "SELECT job_id, error FROM qmemacct.inbox WHERE error IS NOT NULL"; set their error to NULL after an upgrade of the server, or delete them',
+    );
 }
 
 function useFix(accounting: string, who: string, reason: string): string {
@@ -93,47 +85,43 @@ function useFix(accounting: string, who: string, reason: string): string {
   return 'fix that, or change accounting';
 }
 
-function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs }: Role, now: Date): Finding[] {
-  const { accounting } = state.settings;
+function* checkStore(
+  { settings: { accounting } }: NodeState,
+  who: string,
+  probe: StoreProbe,
+  { runsJobs }: Role,
+  now: Date,
+): Generator<Finding> {
   const place = `${accounting}${probe.network === null ? '' : ` (${probe.network})`}`;
-  if (probe.problem !== null)
-    return [
-      (runsJobs ? problem : warning)(
-        'accounting DB',
-        `${accounting}: ${who} can't use it: ${probe.problem}${runsJobs ? '; records wait in node.db' : ''}`,
-        useFix(accounting, who, probe.problem),
-      ),
-    ];
-  if (probe.damage !== null)
-    return [
-      problem(
-        'accounting DB',
-        `${place}: the file is damaged: ${probe.damage}`,
-        'stop what writes to it and put a backup back, or save what can be read by sqlite3 FILE .recover',
-      ),
-    ];
-  const findings = [
-    probe.exists
-      ? ok('accounting DB', `${place}: ${who} can write to it`)
-      : note('accounting DB', `${place}: not there yet; ${who} makes it with the first record`),
-  ];
-  if (probe.inbox !== null) findings.push(...checkInbox(probe.inbox));
+  if (probe.problem !== null) {
+    const says = `${accounting}: ${who} can't use it: ${probe.problem}${runsJobs ? '; records wait in node.db' : ''}`;
+    yield (runsJobs ? problem : warning)('accounting DB', says, useFix(accounting, who, probe.problem));
+    return;
+  }
+  if (probe.damage !== null) {
+    yield problem(
+      'accounting DB',
+      `${place}: the file is damaged: ${probe.damage}`,
+      'stop what writes to it and put a backup back, or save what can be read by sqlite3 FILE .recover',
+    );
+    return;
+  }
+  if (probe.exists) yield ok('accounting DB', `${place}: ${who} can write to it`);
+  else yield note('accounting DB', `${place}: not there yet; ${who} makes it with the first record`);
+  if (probe.inbox !== null) yield* checkInbox(probe.inbox);
   const { at = null, refused = null } = probe.imported ?? {};
-  if (refused !== null) findings.push(problem('import', refused.says, refused.fix));
+  if (refused !== null) yield problem('import', refused.says, refused.fix);
   if (at !== null) {
     const age = formatDuration(Math.max(0, Math.round((now.getTime() - at) / 1000)));
-    findings.push(ok('import', `lines of Grid Engine's accounting last came ${age} ago`));
+    yield ok('import', `lines of Grid Engine's accounting last came ${age} ago`);
   }
-  if (probe.size !== null) findings.push(checkSize(probe.size, now));
+  if (probe.size !== null) yield checkSize(probe.size, now);
   if (probe.wal && probe.network !== null)
-    findings.push(
-      problem(
-        'accounting DB',
-        `${place}: its journal is a write-ahead log, which corrupts it on a network file system`,
-        'sqlite3 FILE "PRAGMA journal_mode=DELETE" on one host while nobody uses it',
-      ),
+    yield problem(
+      'accounting DB',
+      `${place}: its journal is a write-ahead log, which corrupts it on a network file system`,
+      'sqlite3 FILE "PRAGMA journal_mode=DELETE" on one host while nobody uses it',
     );
-  return findings;
 }
 
 /** Checks the accounting DB as the deliverer sees it; where no jobs run, only if a configuration file exists. */
@@ -147,30 +135,19 @@ export function checkAccounting(state: NodeState, role: Role, now: Date, env: Te
   } catch (error) {
     return [problem('deliver_as', reasonOf(error), `set deliver_as in ${settingsPath}`)];
   }
-  const own = isRoot ? [] : [note('deliver_as', `not tried as ${who}: run this as root`)];
+  if (!isRoot) return [note('deliver_as', `not tried as ${who}: run this as root`)];
   const named =
     settings.deliver_as === ''
-      ? [
-          warning(
-            'deliver_as',
-            `not set: "nobody" delivers, whom other services may use as well`,
-            `set deliver_as in ${settingsPath}`,
-          ),
-        ]
-      : isRoot
-        ? [ok('deliver_as', settings.deliver_as)]
-        : [];
-  if (!isRoot) return own;
+      ? warning(
+          'deliver_as',
+          `not set: "nobody" delivers, whom other services may use as well`,
+          `set deliver_as in ${settingsPath}`,
+        )
+      : ok('deliver_as', settings.deliver_as);
   try {
-    return [...named, ...checkStore(state, who, runProbe(state, identity, env), role, now)];
+    return [named, ...checkStore(state, who, runProbe(state, identity, env), role, now)];
   } catch (error) {
-    return [
-      ...named,
-      problem(
-        'accounting DB',
-        `it could not be tried as ${who}: ${reasonOf(error)}`,
-        `see that ${who} can read the program in ${packageRoot()}`,
-      ),
-    ];
+    const says = `it could not be tried as ${who}: ${reasonOf(error)}`;
+    return [named, problem('accounting DB', says, `see that ${who} can read the program in ${packageRoot()}`)];
   }
 }

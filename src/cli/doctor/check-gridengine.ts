@@ -96,156 +96,118 @@ function halfOurs(site: Site, directory: string): readonly HalfOurs[] {
   });
 }
 
-function checkHooks(places: readonly HookPlace[], site: Site, directory: string): Finding[] {
+function* checkHooks(places: readonly HookPlace[], site: Site, directory: string): Generator<Finding> {
+  const install = 'run "qmemacct install" on an admin host';
   const ours = places.filter((place) => place.ours !== null);
-  if (ours.length === 0)
-    return [
-      warning(
-        'hooks',
-        'our prolog and epilog are configured nowhere: no job is measured',
-        'run "qmemacct install" on an admin host',
-      ),
-    ];
-  const findings = [ok('hooks', `ours: ${list(ours.map(({ where }) => where))}`)];
+  if (ours.length === 0) {
+    yield warning('hooks', 'our prolog and epilog are configured nowhere: no job is measured', install);
+    return;
+  }
+  yield ok('hooks', `ours: ${list(ours.map(({ where }) => where))}`);
   for (const { queue, hosts, stage } of halfOurs(site, directory))
-    findings.push(
-      problem(
-        'hooks',
-        `of jobs in queue ${queue} on ${named(hosts)} only the ${stage} is ours`,
-        'run "qmemacct install" on an admin host',
-      ),
-    );
+    yield problem('hooks', `of jobs in queue ${queue} on ${named(hosts)} only the ${stage} is ours`, install);
   const foreign = places.filter(
     ({ where, ours: own, value }) => own === null && !(where === 'global' && isNone(value)),
   );
   const uncovered = foreign.filter(({ where }) => !ours.some((place) => place.where === where));
   if (uncovered.length > 0)
-    findings.push(
-      warning(
-        'hooks',
-        `not ours, so jobs there are not measured: ${list(uncovered.map(({ where }) => where))}`,
-        '"qmemacct install" takes them in and keeps what they run',
-      ),
+    yield warning(
+      'hooks',
+      `not ours, so jobs there are not measured: ${list(uncovered.map(({ where }) => where))}`,
+      '"qmemacct install" takes them in and keeps what they run',
     );
-  return findings;
 }
 
-function checkChains(places: readonly HookPlace[]): Finding[] {
+function* checkChains(places: readonly HookPlace[]): Generator<Finding> {
   const nameless = (original: string, privileged: boolean): string =>
     privileged && parseHookCommand(original)?.user === null
       ? ". It names no user: jobs of root and of Grid Engine's admin user go into the error state before it"
       : '';
-  return places.flatMap(({ where, stage, ours }) =>
-    ours?.original == null
-      ? []
-      : [
-          note(
-            'chained hook',
-            `${where}, ${stage}: ${ours.original}; it runs after ours. Its environment is rebuilt from the job's spool file (without execd's own, INHERIT_ENV), and if its file is missing, the queue goes to E, not the whole host${nameless(ours.original, ours.privileged)}`,
-          ),
-        ],
-  );
+  for (const { where, stage, ours } of places)
+    if (ours !== null && ours.original !== null)
+      yield note(
+        'chained hook',
+        `${where}, ${stage}: ${ours.original}; it runs after ours. Its environment is rebuilt from the job's spool file (without execd's own, INHERIT_ENV), and if its file is missing, the queue goes to E, not the whole host${nameless(ours.original, ours.privileged)}`,
+      );
 }
 
-function checkPrivilege(places: readonly HookPlace[], detected: DetectedDialect): Finding[] {
-  const ours = places.flatMap((place) => (place.ours === null ? [] : { ...place, ours: place.ours }));
-  const plain = ours.filter((place) => !place.ours.privileged);
-  return [
-    ...(plain.length === 0
-      ? []
-      : [
-          note(
-            'plain hooks',
-            `${list(plain.map(({ where }) => where))}: as the job's owner; figures are self-reported, limits can't be lifted`,
-          ),
-        ]),
-    ...checkRootHooks(
-      ours.flatMap((place) => place.ours.env ?? []),
-      detected,
-    ),
-  ];
+function* checkPrivilege(places: readonly HookPlace[], detected: DetectedDialect): Generator<Finding> {
+  const plain = places.filter(({ ours }) => ours?.privileged === false);
+  if (plain.length > 0)
+    yield note(
+      'plain hooks',
+      `${list(plain.map(({ where }) => where))}: as the job's owner; figures are self-reported, limits can't be lifted`,
+    );
+  const envs = places.flatMap(({ ours }) => ours?.env ?? []);
+  yield* checkRootHooks(envs, detected);
 }
 
 /** Checks that our hooks are at their path on this host, if it is an execution host. */
-function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): Finding[] {
+function* checkHere(site: Site, places: readonly HookPlace[], state: NodeState): Generator<Finding> {
   const me = ownName(site.execHosts);
-  if (me === null) return [note('this host', `${hostname()} is not an execution host`)];
+  if (me === null) {
+    yield note('this host', `${hostname()} is not an execution host`);
+    return;
+  }
   const directories = new Set(places.flatMap(({ ours }) => ours?.directory ?? []));
   const gone = [...directories].flatMap((directory) =>
     STAGES.map((stage) => join(directory, `${stage}.sh`)).filter((path) => !existsSync(path)),
   );
-  if (gone.length > 0)
-    return [
-      problem(
-        'this host',
-        `${gone.join(', ')}: missing, and Grid Engine would put ${me} into the error state`,
-        'run "qmemacct install --node" at once',
-      ),
-    ];
+  if (gone.length > 0) {
+    const says = `${gone.join(', ')}: missing, and Grid Engine would put ${me} into the error state`;
+    yield problem('this host', says, 'run "qmemacct install --node" at once');
+    return;
+  }
   const envs = new Set(places.flatMap(({ ours }) => ours?.env ?? []));
   const unusable = [...envs].filter((path) => !isPermitted(path, constants.X_OK));
-  if (unusable.length > 0)
-    return [
-      problem(
-        'this host',
-        `${unusable.join(', ')}, with which our lines start: missing, or no program; Grid Engine would put ${me} into the error state`,
-        'put it there as on the other hosts, or run "qmemacct install" with another --env',
-      ),
-    ];
+  if (unusable.length > 0) {
+    yield problem(
+      'this host',
+      `${unusable.join(', ')}, with which our lines start: missing, or no program; Grid Engine would put ${me} into the error state`,
+      'put it there as on the other hosts, or run "qmemacct install" with another --env',
+    );
+    return;
+  }
   const elsewhere = [...directories].filter((directory) => directory !== hookDirectory(state.prefix));
-  return [
-    ok('this host', `${me} is an execution host`),
-    ...(elsewhere.length === 0
-      ? []
-      : [
-          warning(
-            'this host',
-            `Grid Engine names ${elsewhere.join(', ')}, and the installation is under ${state.prefix}`,
-            'run "qmemacct install" again, with the right --prefix',
-          ),
-        ]),
-  ];
+  yield ok('this host', `${me} is an execution host`);
+  if (elsewhere.length > 0)
+    yield warning(
+      'this host',
+      `Grid Engine names ${elsewhere.join(', ')}, and the installation is under ${state.prefix}`,
+      'run "qmemacct install" again, with the right --prefix',
+    );
 }
 
-function checkParameters(site: Site): Finding[] {
+function* checkParameters(site: Site): Generator<Finding> {
   const params = configurationValue(site.global, 'execd_params') ?? '';
   const set = (name: string): string | null =>
     new RegExp(`(?:^|[\\s,])${name}=([^\\s,]+)`, 'i').exec(params)?.[1] ?? null;
   const own = site.locals.get(ownName(site.execHosts) ?? '');
   const range =
     (own === undefined ? null : configurationValue(own, 'gid_range')) ?? configurationValue(site.global, 'gid_range');
+  if (range === null || isNone(range))
+    yield warning(
+      'gid_range',
+      'not set: processes that leave their parents are lost, for us and for Grid Engine',
+      'set gid_range with qconf -mconf',
+    );
+  else yield ok('gid_range', range);
+  if (/^(true|1)$/i.test(set('KEEP_ACTIVE') ?? ''))
+    yield note('KEEP_ACTIVE', 'set: spool directories of finished jobs stay, and fill the disk');
+  if (set('USE_CGROUPS') !== null) yield note('USE_CGROUPS', 'set: samplers leave the cpuset of their job');
+  if (/^(false|0)$/i.test(set('ENABLE_ADDGRP_KILL') ?? ''))
+    yield note(
+      'ENABLE_ADDGRP_KILL',
+      'off: processes that leave their job live on after it, and are followed for 30 s only',
+    );
   const spool = configurationValue(site.global, 'execd_spool_dir');
   const network = spool === null || !existsSync(spool) ? null : networkFilesystemOf(spool);
-  return [
-    range === null || isNone(range)
-      ? warning(
-          'gid_range',
-          'not set: processes that leave their parents are lost, for us and for Grid Engine',
-          'set gid_range with qconf -mconf',
-        )
-      : ok('gid_range', range),
-    ...(/^(true|1)$/i.test(set('KEEP_ACTIVE') ?? '')
-      ? [note('KEEP_ACTIVE', 'set: spool directories of finished jobs stay, and fill the disk')]
-      : []),
-    ...(set('USE_CGROUPS') === null ? [] : [note('USE_CGROUPS', 'set: samplers leave the cpuset of their job')]),
-    ...(/^(false|0)$/i.test(set('ENABLE_ADDGRP_KILL') ?? '')
-      ? [
-          note(
-            'ENABLE_ADDGRP_KILL',
-            'off: processes that leave their job live on after it, and are followed for 30 s only',
-          ),
-        ]
-      : []),
-    ...(network === null
-      ? []
-      : [
-          warning(
-            'execd_spool_dir',
-            `${spool ?? ''} lies on ${network}: hooks read the job's files there`,
-            'spool to a local disk',
-          ),
-        ]),
-  ];
+  if (spool !== null && network !== null)
+    yield warning(
+      'execd_spool_dir',
+      `${spool} lies on ${network}: hooks read the job's files there`,
+      'spool to a local disk',
+    );
 }
 
 function checkHVmem(complex: ConfiguredComplex | undefined): Finding {
@@ -308,22 +270,23 @@ export function checkComplexes(
 }
 
 /** Checks the setting grid_engine against the real version: `job` and reports rely on it, and do not ask qmaster. */
-function checkVersion({ dialect, version }: DetectedDialect, { settings, settingsPath }: NodeState): Finding[] {
-  if (dialect === 'unknown')
-    return [
-      warning(
-        'version',
-        'not one that is known: meanings of limits and figures are taken as in 8.1.9',
-        'report to the authors what "qconf -help" prints first',
-      ),
-    ];
-  const seen = ok('version', `${version ?? ''} (${dialect})`);
-  const configured = settings.grid_engine;
-  if (configured === dialect) return [seen];
+function* checkVersion(
+  { dialect, version }: DetectedDialect,
+  { settings: { grid_engine: configured }, settingsPath }: NodeState,
+): Generator<Finding> {
+  if (dialect === 'unknown') {
+    yield warning(
+      'version',
+      'not one that is known: meanings of limits and figures are taken as in 8.1.9',
+      'report to the authors what "qconf -help" prints first',
+    );
+    return;
+  }
+  yield ok('version', `${version ?? ''} (${dialect})`);
   const fix = `write grid_engine = "${dialect}" into ${settingsPath}`;
-  return configured === 'unknown'
-    ? [seen, note('grid_engine', `not set: why a job was killed is less certain; ${fix}`)]
-    : [seen, warning('grid_engine', `is "${configured}": why a job was killed may be wrong`, fix)];
+  if (configured === 'unknown') yield note('grid_engine', `not set: why a job was killed is less certain; ${fix}`);
+  else if (configured !== dialect)
+    yield warning('grid_engine', `is "${configured}": why a job was killed may be wrong`, fix);
 }
 
 async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {

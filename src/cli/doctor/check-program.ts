@@ -17,7 +17,7 @@ const { ok, note, warning, problem } = findingsIn('program');
 
 const REINSTALL = 'run "qmemacct install --node"';
 
-function checkNode(node: string, root: string): Finding[] {
+function checkNode(node: string, root: string): Finding {
   let version: string;
   try {
     version = execFileSync(node, [programPath('cli/doctor/load-natives', root)], {
@@ -29,18 +29,13 @@ function checkNode(node: string, root: string): Finding[] {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
     // A Node too old to parse the program prints a whole page.
     const line = said.split('\n').find((text) => /Error|error|not found/.test(text)) ?? (said || reasonOf(error));
-    return [
-      problem(
-        'Node',
-        `${node} can't load the native modules: ${line.trim()}; no job is sampled`,
-        `${REINSTALL} after "npm ci" with that Node`,
-      ),
-    ];
+    const says = `${node} can't load the native modules: ${line.trim()}; no job is sampled`;
+    return problem('Node', says, `${REINSTALL} after "npm ci" with that Node`);
   }
   const major = Number(/^v(\d+)/.exec(version)?.[1] ?? 0);
   if (major < 20)
-    return [problem('Node', `${node} is ${version}, and 20 is needed`, `install Node 20 or later, then ${REINSTALL}`)];
-  return [ok('Node', `${version} (${node}), native modules load`)];
+    return problem('Node', `${node} is ${version}, and 20 is needed`, `install Node 20 or later, then ${REINSTALL}`);
+  return ok('Node', `${version} (${node}), native modules load`);
 }
 
 function checkInstallation({ prefix, version, conf, stamp }: NodeState, runsJobs: boolean): Finding[] {
@@ -83,8 +78,8 @@ function checkInstallation({ prefix, version, conf, stamp }: NodeState, runsJobs
 }
 
 /** Checks the settings that the hooks take from hook.conf, as installed, and not from the settings file. */
-function checkConf({ conf, settings, settingsPath }: NodeState): Finding[] {
-  if (conf === null) return [];
+function* checkConf({ conf, settings, settingsPath }: NodeState): Generator<Finding> {
+  if (conf === null) return;
   const pairs: readonly (readonly [string, string, string])[] = [
     ['state_dir', settings.state_dir, conf.state],
     ['run_dir', settings.run_dir, conf.run],
@@ -93,34 +88,22 @@ function checkConf({ conf, settings, settingsPath }: NodeState): Finding[] {
     ['scope', settings.scope, conf.scope],
     ['cluster', settings.cluster, conf.cluster],
   ];
-  return [
-    ...pairs
-      .filter(([, wanted, installed]) => wanted !== installed)
-      .map(([key, wanted, installed]) =>
-        problem(
-          'configuration',
-          `${key} is ${wanted} in ${settingsPath}, but the hooks were installed with ${installed}`,
-          REINSTALL,
-        ),
-      ),
-    ...(conf.settings === settingsPath
-      ? []
-      : [note('configuration', `the hooks use ${conf.settings}, not ${settingsPath}`)]),
-  ];
+  for (const [key, wanted, installed] of pairs) {
+    const says = `${key} is ${wanted} in ${settingsPath}, but the hooks were installed with ${installed}`;
+    if (wanted !== installed) yield problem('configuration', says, REINSTALL);
+  }
+  if (conf.settings !== settingsPath)
+    yield note('configuration', `the hooks use ${conf.settings}, not ${settingsPath}`);
 }
 
 /** Checks Node, native modules, the installed version and its configuration. */
-export function checkProgram(state: NodeState, { runsJobs }: Pick<HostRole, 'runsJobs'>): Finding[] {
+export function* checkProgram(state: NodeState, { runsJobs }: Pick<HostRole, 'runsJobs'>): Generator<Finding> {
   const { conf, settingsPath } = state;
-  return [
-    ...checkNode(conf?.node ?? process.execPath, conf?.program ?? packageRoot()),
-    ...checkInstallation(state, runsJobs),
-    existsSync(settingsPath)
-      ? ok('configuration', settingsPath)
-      : note('configuration', `${settingsPath} does not exist: every key has its default`),
-    ...checkConf(state),
-    ...(runsJobs && existsSync(DISABLED_FILE)
-      ? [warning('disabled', `${DISABLED_FILE} exists: the hooks leave at once, no job here is measured`, `remove it`)]
-      : []),
-  ];
+  yield checkNode(conf?.node ?? process.execPath, conf?.program ?? packageRoot());
+  yield* checkInstallation(state, runsJobs);
+  if (existsSync(settingsPath)) yield ok('configuration', settingsPath);
+  else yield note('configuration', `${settingsPath} does not exist: every key has its default`);
+  yield* checkConf(state);
+  if (runsJobs && existsSync(DISABLED_FILE))
+    yield warning('disabled', `${DISABLED_FILE} exists: the hooks leave at once, no job here is measured`, `remove it`);
 }

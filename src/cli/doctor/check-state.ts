@@ -4,19 +4,19 @@ import { reasonOf } from '../../base/user-error';
 import { SqliteDatabase } from '../../native/sqlite';
 import { untrusted } from '../../base/trusted-path';
 import { userName } from '../../base/user-name';
-import { existsSync, readdirSync, statSync, statfsSync, type StatsFs } from 'node:fs';
+import { existsSync, statSync, statfsSync, type StatsFs } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatBytes, formatDuration, plural } from '../../report/format/units';
 import { outboxPaths, pathsByUser } from '../../sampler/delivery/handed-files';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { shepherdLives } from '../../sampler/job/run-description';
 import { outboxState, type OutboxState } from '../../sampler/node-store/outbox-state';
+import { listNames } from '../../sources/files';
 import { RunDirectory } from '../../sampler/job/run-directory';
 import { directoryFault, nodeDirectories } from '../install/directories';
 import { networkFilesystemOf } from '../install/local-path';
 import { findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
-import type { Settings } from '../../record/settings';
 
 const { ok, note, warning, problem } = findingsIn('state');
 
@@ -84,52 +84,45 @@ function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
   try {
     database = new SqliteDatabase(path, { readonly: true, timeout: 2000 });
     const check = database.pragma('quick_check(1)', { simple: true });
-    if (check !== 'ok')
-      return [
-        problem(
-          'node.db',
-          `${path} is damaged: ${String(check)}`,
-          `stop the jobs here, move ${path}* away; the next sampler makes a new one`,
-        ),
-      ];
+    if (check !== 'ok') {
+      const fix = `stop the jobs here, move ${path}* away; the next sampler makes a new one`;
+      return [problem('node.db', `${path} is damaged: ${String(check)}`, fix)];
+    }
     const jobs = database.prepare<[], { count: number }>('SELECT count(*) AS count FROM job').get()?.count ?? 0;
     return [
       ok('node.db', `healthy, ${formatBytes(statSync(path).size)}, ${jobs} jobs`),
       ...checkOutbox(outboxState(database), now),
     ];
   } catch (error) {
-    return [
-      problem(
-        'node.db',
-        `${path}: ${reasonOf(error)}`,
-        'if it stays so, move it away; the next sampler makes a new one',
-      ),
-    ];
+    const fix = 'if it stays so, move it away; the next sampler makes a new one';
+    return [problem('node.db', `${path}: ${reasonOf(error)}`, fix)];
   } finally {
     database?.close();
   }
 }
 
-function checkOutbox({ waiting, oldest, refused, reason }: OutboxState, now: Date): Finding[] {
+function* checkOutbox({ waiting, oldest, refused, reason }: OutboxState, now: Date): Generator<Finding> {
   const age = oldest === null ? 0 : Math.max(0, (now.getTime() - oldest) / 1000);
   const says = `${plural(waiting, 'record waits', 'records wait')} for the accounting DB`;
-  const findings: Finding[] = [];
-  if (waiting === 0) findings.push(ok('outbox', 'empty: everything is delivered'));
+  if (waiting === 0) yield ok('outbox', 'empty: everything is delivered');
   else if (age > LONG_WAIT_S)
-    findings.push(
-      problem('outbox', `${says}, the oldest for ${formatDuration(age)}`, '"qmemacct flush" tries, and shows why not'),
+    yield problem(
+      'outbox',
+      `${says}, the oldest for ${formatDuration(age)}`,
+      '"qmemacct flush" tries, and shows why not',
     );
-  else findings.push(note('outbox', says));
+  else yield note('outbox', says);
   if (refused > 0)
-    findings.push(
-      warning('outbox', `${refused} refused by the accounting DB for good: ${reason ?? ''}`, 'report this as a bug'),
+    yield warning(
+      'outbox',
+      `${refused} refused by the accounting DB for good: ${reason ?? ''}`,
+      'report this as a bug',
     );
-  return findings;
 }
 
 /** Finds runs whose shepherd and sampler are gone; the next sampler, or `flush`, finishes them. */
-function checkOrphans({ settings, isRoot }: NodeState): Finding[] {
-  if (!isRoot) return [];
+function* checkOrphans({ settings, isRoot }: NodeState): Generator<Finding> {
+  if (!isRoot) return;
   const directories = [...RunDirectory.list(settings.state_dir), ...RunDirectory.list(settings.run_dir)];
   const orphans = directories.filter((directory) => {
     const run = directory.description();
@@ -138,36 +131,25 @@ function checkOrphans({ settings, isRoot }: NodeState): Finding[] {
     const pid = directory.samplerPid();
     return pid === null || startTicksOf(pid) === null;
   });
-  const handed = handedFinding(settings);
-  const running = directories.length - orphans.length;
-  return [
-    orphans.length === 0
-      ? ok('runs', `${plural(running, 'job is', 'jobs are')} being measured, none is left alone`)
-      : warning('runs', `${orphans.length} ended without epilog and sampler`, '"qmemacct flush" finishes them'),
-    ...(handed === null ? [] : [handed]),
-  ];
+  if (orphans.length === 0)
+    yield ok('runs', `${plural(directories.length, 'job is', 'jobs are')} being measured, none is left alone`);
+  else yield warning('runs', `${orphans.length} ended without epilog and sampler`, '"qmemacct flush" finishes them');
 }
 
-function handedFinding({ state_dir: state, accept_self_reported: accepted }: Settings): Finding | null {
-  const outbox = join(state, 'outbox');
-  const handed = countOf(outbox);
-  if (handed === 0) return null;
+/** Files that hooks without root's rights have handed over. */
+function* checkHanded({ settings, isRoot }: NodeState): Generator<Finding> {
+  const outbox = join(settings.state_dir, 'outbox');
+  const handed = isRoot ? listNames(outbox).length : 0;
+  if (handed === 0) return;
   const whose = `, most by ${mostIn(outbox)}`;
-  return accepted
-    ? note('runs', `${handed} records of jobs' owners wait to be taken in${whose}`, '"qmemacct flush" does that')
-    : note(
-        'runs',
-        `${handed} files of users lie in ${outbox} and are not taken${whose}`,
-        'where the hooks run as the job\'s owner ("install --plain") set accept_self_reported = true; else remove them',
-      );
-}
-
-function countOf(directory: string): number {
-  try {
-    return readdirSync(directory).length;
-  } catch {
-    return 0;
-  }
+  if (settings.accept_self_reported)
+    yield note('runs', `${handed} records of jobs' owners wait to be taken in${whose}`, '"qmemacct flush" does that');
+  else
+    yield note(
+      'runs',
+      `${handed} files of users lie in ${outbox} and are not taken${whose}`,
+      'where the hooks run as the job\'s owner ("install --plain") set accept_self_reported = true; else remove them',
+    );
 }
 
 /** The user with the most entries in a directory, judged by up to 10,000 of them and for 2 s at most. */
@@ -197,5 +179,6 @@ export function checkState(state: NodeState, now: Date): Finding[] {
     ...checkSpace(existsSync(runDir) ? runDir : dirname(runDir), 'make room'),
     ...checkNodeDb(state, now),
     ...checkOrphans(state),
+    ...checkHanded(state),
   ];
 }

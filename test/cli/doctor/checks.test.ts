@@ -20,8 +20,8 @@ import { recordOf } from '../../support/records';
 
 const root = process.getuid?.() === 0;
 
-const briefly = (findings: readonly Finding[]): string[] =>
-  findings.map(({ severity, name, says }) => `${severity} ${name}: ${says}`);
+const briefly = (findings: Iterable<Finding>): string[] =>
+  Array.from(findings, ({ severity, name, says }) => `${severity} ${name}: ${says}`);
 
 describe('what the kernel offers', () => {
   it('is told from mounts and files', () => {
