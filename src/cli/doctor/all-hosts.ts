@@ -1,7 +1,7 @@
 import { boolean, list, nullable, object, oneOf, string, type ValueOf } from '../../base/shape';
 import { plural } from '../../report/format/units';
 import { askDoctor, askEach, isPlainName, isThisHost, type HostQuestion } from './ask-host';
-import { findingsIn, SEVERITIES, type Finding } from './finding';
+import { findingsIn, firstOf, SEVERITIES, type Finding } from './finding';
 
 const AT_ONCE = 64;
 const MOST_NAMED = 8;
@@ -35,12 +35,6 @@ export function askAll(hosts: readonly string[], question: HostQuestion): Promis
 
 const isBad = ({ severity }: Finding): boolean => severity === 'problem' || severity === 'warning';
 
-function countOf(hosts: readonly string[], all: number): string {
-  const more = hosts.length - MOST_NAMED;
-  const named = `${hosts.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return `${hosts.length} of ${plural(all, 'host')} (${named})`;
-}
-
 interface Fault {
   /** As the first of the hosts has it. */
   readonly finding: Finding;
@@ -71,8 +65,9 @@ export function faultsOfAll(answers: readonly HostAnswer[]): readonly Finding[] 
   const well = answers.filter(({ silent, checks }) => silent === null && !checks.some(isBad)).length;
   const sorted = [...faults.values()].sort((a, b) => b.hosts.length - a.hosts.length);
   const merged = sorted.map(({ finding, hosts, sameWords }): Finding => {
+    const which = `${hosts.length} of ${plural(answers.length, 'host')} (${firstOf(hosts, MOST_NAMED)})`;
     const example = sameWords ? '' : `as on ${hosts[0] ?? ''}: `;
-    return { ...finding, says: `${countOf(hosts, answers.length)}: ${example}${finding.says}` };
+    return { ...finding, says: `${which}: ${example}${finding.says}` };
   });
   const isSilent = ({ area }: Finding): boolean => area === 'hosts';
   return [

@@ -27,7 +27,7 @@ import { hookDirectory } from '../install/places';
 import { networkFilesystemOf } from '../install/local-path';
 import type { Terminal } from '../terminal';
 import { checkRootHooks } from './check-root-hooks';
-import { findingsIn, type Finding } from './finding';
+import { findingsIn, firstOf, type Finding } from './finding';
 import { ownName } from './host-role';
 import type { NodeState } from './node-state';
 
@@ -71,11 +71,6 @@ const list = (words: readonly string[]): string => [...new Set(words)].join(', '
 
 const MOST_NAMED = 5;
 
-function named(hosts: readonly string[]): string {
-  const more = hosts.length - MOST_NAMED;
-  return `${hosts.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
 interface HalfOurs {
   readonly queue: string;
   readonly hosts: readonly string[];
@@ -104,8 +99,10 @@ function* checkHooks(places: readonly HookPlace[], site: Site, directory: string
     return;
   }
   yield ok('hooks', `ours: ${list(ours.map(({ where }) => where))}`);
-  for (const { queue, hosts, stage } of halfOurs(site, directory))
-    yield problem('hooks', `of jobs in queue ${queue} on ${named(hosts)} only the ${stage} is ours`, install);
+  for (const { queue, hosts, stage } of halfOurs(site, directory)) {
+    const where = `in queue ${queue} on ${firstOf(hosts, MOST_NAMED)}`;
+    yield problem('hooks', `of jobs ${where} only the ${stage} is ours`, install);
+  }
   const foreign = places.filter(
     ({ where, ours: own, value }) => own === null && !(where === 'global' && isNone(value)),
   );

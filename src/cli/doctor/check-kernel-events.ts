@@ -29,8 +29,7 @@ function forReader(why: Unavailable, isRoot: boolean): Unavailable {
 function unheard(name: string, why: Unavailable, cost: string, isRoot: boolean): Finding {
   const says = `unavailable: ${why.unavailable}; ${cost}`;
   const { fix } = forReader(why, isRoot);
-  if (fix === null) return note(name, says);
-  return isRoot ? warning(name, says, fix) : note(name, says, fix);
+  return (isRoot && fix !== null ? warning : note)(name, says, fix);
 }
 
 function processEvents({ processEvents: state, arrived }: KernelEventsProof, isRoot: boolean): Finding {
@@ -83,7 +82,7 @@ function saysHello(hello: Extract<ListenerAnswer, { kind: 'hello' }>, { settings
   if (reasons.length > 0) {
     const why = reasons.join('; ');
     const { fix } = forReader(unavailable(why, kernelEventsFix(why)), true);
-    return warning('listener', `runs, but does not get all events: ${why}; ${COST}`, fix ?? undefined);
+    return warning('listener', `runs, but does not get all events: ${why}; ${COST}`, fix);
   }
   const running = runningListener(settings);
   if (running !== null && running.settings !== settingsDigest(settings))

@@ -1,3 +1,4 @@
+import { groupBy } from '../../base/group-by';
 import { perfEventParanoid } from '../../native/perf-error';
 import type { PerfCalls } from '../../native/perf-event';
 import { chooseSource } from '../../sampler/source-settings';
@@ -11,23 +12,14 @@ import type { NodeState } from './node-state';
 
 const { ok, note, warning } = findingsIn('perf events');
 
-interface Refusal {
-  readonly events: string[];
-  readonly why: string;
-  readonly fix: string | null;
-}
+const reasonFor = ({ event, unavailable }: RefusedEvent): string =>
+  unavailable.startsWith(`${event}: `) ? unavailable.slice(event.length + 2) : unavailable;
 
-/** Groups refused events by their reason. */
-function byReason(refused: readonly RefusedEvent[]): readonly Refusal[] {
-  const refusals = new Map<string, Refusal>();
-  for (const { event, unavailable, fix } of refused) {
-    const why = unavailable.startsWith(`${event}: `) ? unavailable.slice(event.length + 2) : unavailable;
-    const known = refusals.get(why) ?? { events: [], why, fix };
-    known.events.push(event);
-    refusals.set(why, known);
-  }
-  return [...refusals.values()];
-}
+/** A finding for each reason, with the events that were refused for it. */
+const byReason = (refused: readonly RefusedEvent[], say: typeof note): Finding[] =>
+  [...groupBy(refused, reasonFor)].map(([why, ones]) =>
+    say('events', `${ones.map(({ event }) => event).join(', ')}: ${why}`, ones[0]?.fix),
+  );
 
 /** Checks which of the configured events this machine counts, tried on doctor itself, even where the source is off. */
 export function checkPerf(
@@ -42,23 +34,19 @@ export function checkPerf(
   if (isUnavailable(probed)) {
     const { unavailable: why, fix } = probed;
     const says = `none opens: ${why}; ${level}`;
-    const finding = enabled && fix !== null ? warning('events', says, fix) : note('events', says, fix ?? undefined);
-    return { findings: [finding], perf: probed };
+    const say = enabled && fix !== null ? warning : note;
+    return { findings: [say('events', says, fix)], perf: probed };
   }
   const { events, refused, notes } = probed;
   const would = enabled ? 'open' : 'would open, were the source switched on';
   // An unknown event name is the site's mistake; a counter that the CPU lacks is not.
   const isMistake = ({ event }: RefusedEvent): boolean => isUnavailable(resolveEvent(event, place));
-  const lines = (of: readonly RefusedEvent[], say: typeof note): Finding[] =>
-    byReason(of).map(({ events: names, why, fix }) => say('events', `${names.join(', ')}: ${why}`, fix ?? undefined));
+  const lacking = refused.filter((event) => !isMistake(event));
   return {
     findings: [
       ok('events', `${events.join(', ')}: ${would}; ${level}`),
-      ...lines(
-        refused.filter((event) => !isMistake(event)),
-        note,
-      ),
-      ...lines(refused.filter(isMistake), warning),
+      ...byReason(lacking, note),
+      ...byReason(refused.filter(isMistake), warning),
       ...notes.map((text) => note('events', text)),
     ],
     perf: { found: `${events.length} of ${events.length + refused.length} events` },

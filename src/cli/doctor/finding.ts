@@ -18,14 +18,20 @@ export interface Finding {
   readonly fix: string | null;
 }
 
-type Say = (name: string, says: string, fix?: string) => Finding;
+type Say = (name: string, says: string, fix?: string | null) => Finding;
 
 /** Makers of findings in one area. */
 export function findingsIn(area: string): Readonly<Record<Severity, Say>> {
   const maker =
     (severity: Severity): Say =>
-    (name, says, fix) => ({ area, name, severity, says, fix: fix ?? null });
+    (name, says, fix = null) => ({ area, name, severity, says, fix });
   return { ok: maker('ok'), note: maker('note'), warning: maker('warning'), problem: maker('problem') };
+}
+
+/** The first names, and how many more there are. */
+export function firstOf(names: readonly string[], most: number): string {
+  const more = names.length - most;
+  return `${names.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 const WORDS: Readonly<Record<Severity, string>> = { ok: 'ok', note: 'note', warning: 'warning', problem: 'PROBLEM' };
