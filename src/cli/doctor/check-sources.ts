@@ -13,7 +13,7 @@ import {
 } from '../../sources/source';
 import { findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
-import { describeReadings, probeProcessSource, probeSource, type SourcePlace, type Probe } from './probe-source';
+import { describeReadings, probeSource, type SourcePlace } from './probe-source';
 
 const { ok, note, warning, problem } = findingsIn('sources');
 
@@ -62,7 +62,7 @@ export function sourceFinding(source: SourceFacts, state: SourceState | 'empty',
   if (state === 'empty') return ok(name, `can be read, every ${intervalMs / 1000} s; there is nothing at present`);
   if (!isUnavailable(state)) return ok(name, `${state.found}; every ${intervalMs / 1000} s`);
   const says = `unavailable: ${state.unavailable}`;
-  if (settings.sources[name]?.enabled !== true) return note(name, says, state.fix ?? undefined);
+  if (settings.sources[name]?.enabled !== true) return note(name, says, state.fix);
   return warning(name, says, state.fix ?? `take enabled = true below [sources.${name}] out of ${settingsPath}`);
 }
 
@@ -74,11 +74,21 @@ export function processState(proc: string, pid: number): SourceState {
   return unavailable(`no ${proc}/PID/${missing.join(', ')}`, 'mount /proc');
 }
 
-function stateOf(source: SourceFacts, { opened, answer }: Probe): SourceState | 'empty' {
+/** Reads a source once; `pids`: the processes that it is tried on, for a source of processes. */
+async function tryOnce(
+  source: Source | ProcessSource,
+  settings: NodeState['settings'],
+  { ground, readBlocking }: SourceProbes,
+  pids?: readonly number[],
+): Promise<SourceState | 'empty'> {
+  if (!chooseSource(source, settings).enabled) return 'empty';
+  const { opened, answer } = source.blocking
+    ? { opened: false, answer: await readBlocking(source.name, pids) }
+    : probeSource(source, ground, settings, pids);
   if (!isUnavailable(answer))
     return answer.length === 0 ? 'empty' : { found: describeReadings(source.metrics, answer) };
   // The source works, but the process that it was tried on has nothing to read.
-  return opened && answer.fix === null
+  return opened && pids !== undefined && answer.fix === null
     ? { found: `can be read; of doctor itself nothing: ${answer.unavailable}` }
     : answer;
 }
@@ -90,28 +100,16 @@ function stateOf(source: SourceFacts, { opened, answer }: Probe): SourceState | 
 export async function checkSources(
   asking: Asking,
   ofJob: ReadonlyMap<SourceFacts, SourceState>,
-  { ground, pid, nodeSources, processSources, readBlocking }: SourceProbes,
+  probes: SourceProbes,
 ): Promise<Finding[]> {
-  const { settings } = asking;
-  const isOn = (source: SourceFacts): boolean => chooseSource(source, settings).enabled;
+  const { ground, pid, nodeSources, processSources } = probes;
   const findings = [budget(asking)];
   const own = processState(ground.proc, pid);
   for (const [source, state] of [[processes, own] as const, ...ofJob])
     findings.push(sourceFinding(source, state, asking));
-  for (const source of processSources) {
-    let state: SourceState | 'empty' = 'empty';
-    if (isOn(source) && source.blocking)
-      state = stateOf(source, { opened: false, answer: await readBlocking(source.name, [pid]) });
-    else if (isOn(source)) state = stateOf(source, probeProcessSource(source, ground, settings, [pid]));
-    findings.push(sourceFinding(source, state, asking));
-  }
-  for (const source of nodeSources) {
-    let state: SourceState | 'empty' = 'empty';
-    if (isOn(source)) {
-      const answer = source.blocking ? await readBlocking(source.name) : probeSource(source, ground, settings).answer;
-      state = stateOf(source, { opened: false, answer });
-    }
-    findings.push(sourceFinding(source, state, asking));
-  }
+  for (const source of processSources)
+    findings.push(sourceFinding(source, await tryOnce(source, asking.settings, probes, [pid]), asking));
+  for (const source of nodeSources)
+    findings.push(sourceFinding(source, await tryOnce(source, asking.settings, probes), asking));
   return findings;
 }

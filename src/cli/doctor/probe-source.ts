@@ -9,9 +9,9 @@ import {
   type ProcessSource,
   type Reading,
   type Source,
-  type SourceFacts,
   type Unavailable,
 } from '../../sources/source';
+import { firstOf } from './finding';
 
 /** The places that a source reads, without its options. */
 export type SourcePlace = Omit<Place, 'options'>;
@@ -22,20 +22,17 @@ export interface Probe {
   readonly answer: readonly Reading[] | Unavailable;
 }
 
-interface Opened {
-  readonly close: () => void;
-}
-
-function probe<T extends Opened>(
-  source: SourceFacts & { readonly open: (place: Place) => T | Unavailable },
+/** Opens a source, reads it once and closes it, in this process; `pids`: the processes to read. Never throws. */
+export function probeSource(
+  source: Source | ProcessSource,
   ground: SourcePlace,
   settings: Settings,
-  read: (open: T) => Probe['answer'],
+  pids: readonly number[] = [],
 ): Probe {
   try {
     const open = source.open({ ...ground, options: chooseSource(source, settings).options });
     if (isUnavailable(open)) return { opened: false, answer: open };
-    const answer = read(open);
+    const answer = open.read(pids);
     open.close();
     return { opened: true, answer };
   } catch (error) {
@@ -43,28 +40,11 @@ function probe<T extends Opened>(
   }
 }
 
-/** Opens a source, reads it once and closes it, in this process. Never throws. */
-export const probeSource = (source: Source, ground: SourcePlace, settings: Settings): Probe =>
-  probe(source, ground, settings, (open) => open.read());
-
-/** Like `probeSource`, for a source that reads processes. */
-export const probeProcessSource = (
-  source: ProcessSource,
-  ground: SourcePlace,
-  settings: Settings,
-  pids: readonly number[],
-): Probe => probe(source, ground, settings, (open) => open.read(pids));
-
 const MOST_INSTANCES = 4;
 const LONGEST_INSTANCE = 40;
 
-function listed(names: readonly string[]): string {
-  const shown = names
-    .slice(0, MOST_INSTANCES)
-    .map((name) => (name.length > LONGEST_INSTANCE ? `${name.slice(0, LONGEST_INSTANCE)}...` : name));
-  const more = names.length - shown.length;
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
+const shortened = (name: string): string =>
+  name.length > LONGEST_INSTANCE ? `${name.slice(0, LONGEST_INSTANCE)}...` : name;
 
 /** How many of a source's metrics were read, and of which devices. */
 export function describeReadings(metrics: readonly Metric[], readings: readonly Reading[]): string {
@@ -78,6 +58,6 @@ export function describeReadings(metrics: readonly Metric[], readings: readonly 
   const seen = new Set(readings.map(({ metric }) => metric)).size;
   return [
     `${seen} of ${metrics.length} metrics`,
-    ...[...instances].map(([kind, names]) => `per ${kind}: ${listed([...names])}`),
+    ...[...instances].map(([kind, names]) => `per ${kind}: ${firstOf([...names].map(shortened), MOST_INSTANCES)}`),
   ].join('; ');
 }

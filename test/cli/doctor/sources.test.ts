@@ -11,7 +11,7 @@ import {
   type SourceState,
 } from '../../../src/cli/doctor/check-sources';
 import { type Finding, renderFindings } from '../../../src/cli/doctor/finding';
-import { describeReadings, probeProcessSource, probeSource } from '../../../src/cli/doctor/probe-source';
+import { describeReadings, probeSource } from '../../../src/cli/doctor/probe-source';
 import { Helper } from '../../../src/sampler/helper/helper';
 import { packageRoot } from '../../../src/base/package-root';
 import { parseSettings } from '../../../src/record/settings';
@@ -48,7 +48,7 @@ function machine(tree: Tree, toml: string): Parameters<typeof checkSources> {
       if (ofNode !== undefined) return Promise.resolve(probeSource(ofNode, ground, about.settings).answer);
       const [ofProcesses] = PROCESS_SOURCES.filter((source) => source.name === name);
       assert.ok(ofProcesses !== undefined && pids !== undefined);
-      return Promise.resolve(probeProcessSource(ofProcesses, ground, about.settings, pids).answer);
+      return Promise.resolve(probeSource(ofProcesses, ground, about.settings, pids).answer);
     },
   };
   const perf: SourceState = { found: '9 of 9 events' };
