@@ -1,25 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT_ALONE } from '../../base/trusted-path';
 import { daemons } from '../../gridengine/daemons';
+import { readText } from '../../sources/files';
 import { findingsIn, type Finding } from './finding';
 
 const { ok, note, warning } = findingsIn('limits');
 
 const CAPABILITY = { SYS_PTRACE: 19, NET_ADMIN: 12, SYS_RESOURCE: 24 } as const;
 
-/** CapEff of a `/proc/PID/status`; null: no such line. */
-export function effectiveCapabilities(status: string): bigint | null {
-  const digits = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
+/** A set of capabilities in a `/proc/PID/status`; null: no such line. */
+function capabilitiesIn(status: string, set: 'CapEff' | 'CapPrm'): bigint | null {
+  const digits = new RegExp(`^${set}:\\s*([0-9a-f]+)$`, 'm').exec(status)?.[1];
   return digits === undefined ? null : BigInt(`0x${digits}`);
-}
-
-function statusOf(procRoot: string, pid: string): string {
-  try {
-    return readFileSync(join(procRoot, pid, 'status'), 'latin1');
-  } catch {
-    return '';
-  }
 }
 
 /** The capabilities of root hooks: those of execd; if no execd runs, our own as root. */
@@ -29,9 +21,9 @@ function capabilitiesOfHooks(
 ): { readonly whose: string; readonly set: bigint } | null {
   const execd = daemons(ROOT_ALONE, procRoot).find(({ name }) => name === 'sge_execd');
   // As execd mostly acts as the admin user, its effective set is empty then; the permitted set is what it can regain.
-  const permitted = execd === undefined ? null : /^CapPrm:\s*([0-9a-f]+)$/m.exec(execd.status)?.[1];
-  if (permitted != null) return { whose: 'execd', set: BigInt(`0x${permitted}`) };
-  const own = isRoot ? effectiveCapabilities(statusOf(procRoot, 'self')) : null;
+  const permitted = capabilitiesIn(execd?.status ?? '', 'CapPrm');
+  if (permitted !== null) return { whose: 'execd', set: permitted };
+  const own = isRoot ? capabilitiesIn(readText(join(procRoot, 'self', 'status')) ?? '', 'CapEff') : null;
   return own === null ? null : { whose: 'root here', set: own };
 }
 
