@@ -9,7 +9,7 @@ import { createMailer, type Mailer } from '../mail/mailer';
 import { MailError } from '../mail/message';
 import type { SmtpPatience } from '../mail/send-smtp';
 import { ledgerDirectory, readLedger } from '../nightly/ledger';
-import { lastNight, LOOK_BACK_DAYS, MOST_CAUGHT_UP, type Night } from '../nightly/night';
+import { MOST_CAUGHT_UP, nightsBack } from '../nightly/night';
 import { nightlyConfig, nightlySettings } from '../nightly/nightly-config';
 import { wantsMail } from '../nightly/send-night';
 import { delivererName } from '../stores/maintenance';
@@ -17,18 +17,6 @@ import { findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
 
 const { ok, note, warning, problem } = findingsIn('nightly');
-
-function nightsBack(now: Date): readonly Night[] {
-  const nights: Night[] = [];
-  for (let at = now; nights.length < LOOK_BACK_DAYS; at = nights.at(-1)?.since ?? at) nights.push(lastNight(at));
-  return nights;
-}
-
-/** The newest night that is done; null: none of the last LOOK_BACK_DAYS. */
-function newestDone(directory: string, now: Date): string | null {
-  const ledger = readLedger(directory);
-  return nightsBack(now).find(({ day }) => ledger.night(day)?.state === 'done')?.day ?? null;
-}
 
 /** Whether this user may not read the directory; on a network file system that may hold for root, too. */
 function isClosed(directory: string): boolean {
@@ -50,13 +38,14 @@ function checkLedger(settings: Settings, now: Date): Finding[] {
         `look as ${delivererName(settings)}`,
       ),
     ];
-  const done = newestDone(directory, now);
-  if (done === null)
+  const ledger = readLedger(directory);
+  const nights = nightsBack(now);
+  const newest = nights.findIndex(({ day }) => ledger.night(day)?.state === 'done');
+  if (newest < 0)
     return [warning('nights', `none is done in ${directory}`, 'run hooks/nightly.sh by hand and read what it says')];
   // Last night is left out: until the timer fires, it is not done yet.
-  const [, ...older] = nightsBack(now).map(({ day }) => day);
-  const late = older.indexOf(done);
-  const says = `the newest that is done is ${done}`;
+  const late = newest - 1;
+  const says = `the newest that is done is ${nights[newest]?.day ?? ''}`;
   if (late <= 0) return [ok('nights', says)];
   const lost = late >= MOST_CAUGHT_UP ? '; those older than a week get no report any more' : '';
   return [warning('nights', says + lost, 'look for "qmemacct" in the log, or run hooks/nightly.sh by hand')];
@@ -90,7 +79,7 @@ async function checkMail(settings: Settings, isRoot: boolean): Promise<Finding[]
     findings.push(
       warning(
         'digests',
-        `${settings.digest_dir} ${fault === 'missing' ? 'is missing' : fault}: users can't say whether they want one`,
+        `${settings.digest_dir} ${fault}: users can't say whether they want one`,
         `install -d -m 1777 -o root -g root ${settings.digest_dir}`,
       ),
     );

@@ -28,7 +28,7 @@ const LONG_WAIT_S = 3600;
 function checkDirectories({ settings, settingsPath }: NodeState): Finding[] {
   const faults = nodeDirectories(settings.state_dir, settings.run_dir).flatMap((wanted) => {
     const fault = directoryFault(wanted);
-    return fault === null ? [] : [`${wanted.path} ${fault === 'missing' ? 'is missing' : fault}`];
+    return fault === null ? [] : [`${wanted.path} ${fault}`];
   });
   const findings = faults.map((fault) => problem('directories', fault, 'run "qmemacct install --node"'));
   for (const [what, path] of [

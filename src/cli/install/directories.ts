@@ -15,10 +15,10 @@ const PERMISSIONS = 0o7777;
 const OTHERS_READ = 0o004;
 const octal = (mode: number): string => (mode & PERMISSIONS).toString(8).padStart(4, '0');
 
-/** How a directory differs from what is wanted; "missing": there is none; null: it does not differ. */
+/** How a directory differs from what is wanted; "is missing": there is none; null: it does not differ. */
 export function directoryFault({ path, mode, uid, gid }: WantedDirectory): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return 'missing';
+  if (found === undefined) return 'is missing';
   if (!found.isDirectory()) return 'not a directory';
   if (found.uid !== uid || found.gid !== gid) return `belongs to ${found.uid}:${found.gid}, not to ${uid}:${gid}`;
   if ((found.mode & PERMISSIONS) !== mode) return `has mode ${octal(found.mode)}, not ${octal(mode)}`;
@@ -29,7 +29,8 @@ export function directoryFault({ path, mode, uid, gid }: WantedDirectory): strin
 export function directorySteps(wanted: WantedDirectory): Step[] {
   const fault = directoryFault(wanted);
   if (fault === null) return [];
-  const says = `${fault === 'missing' ? 'make' : 'fix'} ${wanted.path} (${octal(wanted.mode)}${fault === 'missing' ? '' : `; ${fault}`})`;
+  const [verb, why] = fault === 'is missing' ? ['make', ''] : ['fix', `; ${fault}`];
+  const says = `${verb} ${wanted.path} (${octal(wanted.mode)}${why})`;
   return [
     {
       says,

@@ -1,23 +1,21 @@
-import { lstatSync } from 'node:fs';
 import type { Settings } from '../../record/settings';
 import { nightlySettings } from '../nightly/nightly-config';
 import { makeNightPlaces, nightPlaces } from '../nightly/report-files';
+import { directoryFault, type WantedDirectory } from './directories';
 import { isAttended, isTimed, NIGHTLY, setUpSteps, type Host } from './services';
 import type { Step } from './steps';
 
-function isMissing(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) === undefined;
-}
+const isMissing = (place: WantedDirectory): boolean => directoryFault(place) === 'is missing';
 
 function placeSteps(settings: Settings): Step[] {
-  const missing = nightPlaces(settings).filter(({ path }) => isMissing(path));
+  const missing = nightPlaces(settings).filter(isMissing);
   if (missing.length === 0) return [];
   return [
     {
       says: `make ${missing.map(({ path, mode }) => `${path} (${mode.toString(8)})`).join(' and ')}`,
       apply: () => {
         makeNightPlaces(settings);
-        const [first] = missing.filter(({ path }) => isMissing(path));
+        const [first] = missing.filter(isMissing);
         if (first === undefined) return null;
         const { path, mode, uid, gid } = first;
         return `${path} was not made: its parent is not root's alone; install -d -m ${mode.toString(8)} -o ${uid} -g ${gid} ${path}`;

@@ -50,6 +50,10 @@ export const MOST_CAUGHT_UP = 7;
 /** How many days back missed nights are looked for. */
 export const LOOK_BACK_DAYS = 60;
 
+/** The nights of the last LOOK_BACK_DAYS, the newest first. */
+export const nightsBack = (now: Date): readonly Night[] =>
+  Array.from({ length: LOOK_BACK_DAYS }, (_, index) => nightFrom(dayAfter(now, -1 - index)));
+
 /** The state of a night; "by date": it was begun only because --date asked for it. */
 export type NightKnown = 'unknown' | 'begun' | 'begun by date' | 'settled' | 'settled by date';
 
@@ -58,7 +62,7 @@ export type NightKnown = 'unknown' | 'begun' | 'begun by date' | 'settled' | 'se
  * only last night. A night that only --date asked for does not count as the oldest known one.
  */
 export function dueNights(now: Date, known: (day: string) => NightKnown): DueNights {
-  const back = Array.from({ length: LOOK_BACK_DAYS }, (_, index) => nightFrom(dayAfter(now, index - LOOK_BACK_DAYS)));
+  const back = nightsBack(now).toReversed();
   const first = back.findIndex(({ day }) => ['begun', 'settled'].includes(known(day)));
   const open = (first < 0 ? back.slice(-1) : back.slice(first)).filter(({ day }) => !known(day).startsWith('settled'));
   const oldest = dayAfter(now, -MOST_CAUGHT_UP);
