@@ -1,30 +1,9 @@
-import type { HistoryStore, LongWork } from '../../accounting/history-store';
-import { openHistory } from '../../accounting/open-store';
+import { openHistory, openReader } from '../../accounting/open-store';
 import type { AccountingReader } from '../../accounting/store';
 import type { Settings } from '../../record/settings';
 import type { MailReport } from '../../report/efficiency/mail-report';
 import { importSiteAccounting } from '../import/import-site';
-import type { Terminal } from '../terminal';
 import type { Night } from './night';
-
-/** The steps of the nightly job; tests replace them. */
-export interface NightSteps {
-  readonly openStore: (settings: Settings) => Promise<HistoryStore>;
-  readonly openReader: (settings: Settings) => Promise<AccountingReader>;
-  readonly importAccounting: (
-    store: HistoryStore,
-    settings: Settings,
-    env: Terminal['env'],
-    work: LongWork,
-  ) => Promise<string>;
-  readonly report: (
-    store: AccountingReader,
-    night: Night,
-    owner: string | null,
-    now: Date,
-    settings: Pick<Settings, 'grid_engine' | 'rules_file'>,
-  ) => Promise<MailReport>;
-}
 
 /** The report of a night, summed up by owner; for one owner, by job name. */
 async function reportOf(
@@ -45,12 +24,12 @@ async function reportOf(
   return toMailReport(await makeReport(store, { since, until, by, owner, cluster: null, now, dialect, rules }));
 }
 
-export const nightSteps: NightSteps = {
+/** The steps of the nightly job; tests replace them. */
+export const nightSteps = {
   openStore: openHistory,
-  openReader: async ({ accounting, accounting_credentials: credentials }) => {
-    const { openReader } = await import('../../accounting/open-store.js');
-    return openReader(accounting, { credentials });
-  },
+  openReader: ({ accounting, accounting_credentials: credentials }: Settings): Promise<AccountingReader> =>
+    openReader(accounting, { credentials }),
   importAccounting: importSiteAccounting,
   report: reportOf,
 };
+export type NightSteps = Readonly<typeof nightSteps>;
