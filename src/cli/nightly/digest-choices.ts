@@ -2,19 +2,17 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
-  constants,
   fchmodSync,
-  fstatSync,
   lstatSync,
   opendirSync,
   openSync,
-  readSync,
   renameSync,
   rmSync,
   writeFileSync,
   type Dir,
 } from 'node:fs';
 import { join } from 'node:path';
+import { textOfUntrusted } from '../../base/read-untrusted';
 import { UserError } from '../../base/user-error';
 
 /**
@@ -40,32 +38,27 @@ const NAME = /^(0|[1-9]\d{0,9})\.[0-9a-f]{16}$/;
 /** A user needs one file; if there are more, at most this many of the newest are read. */
 const MOST_EACH = 16;
 
-interface Found extends UserChoice {
+const MOST_BYTES = 64;
+
+/** A file that may hold a choice. */
+interface Candidate {
   readonly uid: number;
   readonly path: string;
   readonly mtimeMs: number;
 }
 
-function readChoice(path: string, uid: number): Found | null {
-  let descriptor: number;
-  try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch {
-    return null;
-  }
-  try {
-    const { mode, uid: owner, nlink, mtimeMs } = fstatSync(descriptor);
-    // A second hard link may have been made by another user.
-    if ((mode & constants.S_IFMT) !== constants.S_IFREG || owner !== uid || nlink !== 1) return null;
-    const buffer = Buffer.alloc(64);
-    const words = buffer.toString('latin1', 0, readSync(descriptor, buffer)).trim().split(' ');
-    const [choice] = words;
-    if (choice !== 'on' && choice !== 'off') return null;
-    const also = JOB_MAILS.filter((mail) => words.includes(mail));
-    return { uid, path, choice, also, mtimeMs, since: Math.floor(mtimeMs) };
-  } finally {
-    closeSync(descriptor);
-  }
+type Found = UserChoice & Candidate;
+
+function readChoice(candidate: Candidate): Found | null {
+  const { path, uid, mtimeMs } = candidate;
+  const words =
+    textOfUntrusted(path, MOST_BYTES, new Set([uid]))
+      ?.trim()
+      .split(' ') ?? [];
+  const [choice] = words;
+  if (choice !== 'on' && choice !== 'off') return null;
+  const also = JOB_MAILS.filter((mail) => words.includes(mail));
+  return { ...candidate, choice, also, since: Math.floor(mtimeMs) };
 }
 
 /** Names in the directory, one by one: someone may have filled it with files. */
@@ -84,8 +77,6 @@ function* namesIn(directory: string): Generator<string> {
   }
 }
 
-type Candidate = Pick<Found, 'path' | 'mtimeMs'>;
-
 /** The newest files of each user; files that others put there under a user's number do not count. */
 function candidatesOf(directory: string, only: number | null): ReadonlyMap<number, readonly Candidate[]> {
   const found = new Map<number, readonly Candidate[]>();
@@ -94,19 +85,20 @@ function candidatesOf(directory: string, only: number | null): ReadonlyMap<numbe
     if (Number.isNaN(uid) || (only !== null && uid !== only)) continue;
     const path = join(directory, name);
     const status = lstatSync(path, { throwIfNoEntry: false });
-    if (status?.uid !== uid || !status.isFile()) continue;
-    const all = [...(found.get(uid) ?? []), { path, mtimeMs: status.mtimeMs }];
+    // A second hard link may have been made by another user.
+    if (status?.uid !== uid || !status.isFile() || status.nlink !== 1) continue;
+    const all = [...(found.get(uid) ?? []), { uid, path, mtimeMs: status.mtimeMs }];
     found.set(uid, all.length <= MOST_EACH ? all : all.sort(byAge).slice(-MOST_EACH));
   }
   return found;
 }
 
-const byAge = (a: Pick<Found, 'mtimeMs'>, b: Pick<Found, 'mtimeMs'>): number => a.mtimeMs - b.mtimeMs;
+const byAge = (a: Candidate, b: Candidate): number => a.mtimeMs - b.mtimeMs;
 
 /** The choices in the directory, oldest first; `only`: of this uid. */
 function choicesOf(directory: string, only: number | null): readonly Found[] {
-  const candidates = [...candidatesOf(directory, only)];
-  return candidates.flatMap(([uid, files]) => files.flatMap(({ path }) => readChoice(path, uid) ?? [])).sort(byAge);
+  const candidates = [...candidatesOf(directory, only).values()].flat();
+  return candidates.flatMap((candidate) => readChoice(candidate) ?? []).sort(byAge);
 }
 
 /** The newest choice of each user, by uid. Throws if the directory exists but can't be read. */
