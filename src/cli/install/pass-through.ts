@@ -1,20 +1,16 @@
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { RUN_NAME } from '../../sampler/job/run-directory';
 import { setMode } from '../../base/set-owner';
+import { readText } from '../../sources/files';
 import { hookConfText, parseHookConf, type HookConf } from './hook-conf';
 
 /** The directory that PREFIX/current points to after removal, with hooks that start only the site's own. */
 export const PASS_THROUGH = 'uninstalled';
 
-export function readHookConf(directory: string): HookConf | null {
-  try {
-    return parseHookConf(readFileSync(join(directory, 'hooks', 'hook.conf'), 'utf8'));
-  } catch {
-    return null;
-  }
-}
+export const readHookConf = (directory: string): HookConf | null =>
+  parseHookConf(readText(join(directory, 'hooks', 'hook.conf')) ?? '');
 
 /** Writes PREFIX/uninstalled with the hooks of `source`; `conf`: that of the version it replaces. */
 export function writePassThrough(prefix: string, source: string, conf: HookConf): void {

@@ -1,8 +1,9 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../base/replace-file';
 import { boolean, checkJson, list, object, string, type ValueOf } from '../../base/shape';
 import { reasonOf, UserError } from '../../base/user-error';
+import { readText } from '../../sources/files';
 
 /** STATE/installed: what the last `install --node` or `doctor --self-test` on this host found. */
 const stampShape = object({
@@ -45,12 +46,6 @@ export function removeStamp(stateDir: string): void {
 
 /** null: not tested here, or the stamp is unreadable. */
 export function readStamp(stateDir: string): Stamp | null {
-  let text: string;
-  try {
-    text = readFileSync(join(stateDir, FILE), 'utf8');
-  } catch {
-    return null;
-  }
-  const stamp = checkJson(stampShape, text, 'the stamp');
+  const stamp = checkJson(stampShape, readText(join(stateDir, FILE)) ?? '', 'the stamp');
   return stamp.ok ? stamp.value : null;
 }

@@ -1,21 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../base/replace-file';
+import { readText } from '../../sources/files';
 import { commandPath, type SystemPlaces } from './places';
 import { step, type Step } from './steps';
 
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-}
-
 /** Writes a file if its content differs. */
 export function fileSteps(path: string, text: string): Step[] {
-  if (readIfThere(path) === text) return [];
+  if (readText(path) === text) return [];
   return [
     step(`write ${path}`, () => {
       mkdirSync(dirname(path), { recursive: true });

@@ -15,6 +15,7 @@ import { boolean, checkJson, object, oneOf, string, type Shape, type ValueOf } f
 import { tryLock } from '../../native/libc';
 import { replaceFile } from '../../base/replace-file';
 import type { Settings } from '../../record/settings';
+import { readText } from '../../sources/files';
 import { CommandError, EXIT } from '../command';
 
 /**
@@ -158,13 +159,7 @@ function writeAnew(path: string, text: string): void {
 
 /** null: there is no such file, or it is incomplete. */
 function readFile<T>(shape: Shape<T>, path: string): T | null {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-  const found = checkJson(shape, text, path);
+  const found = checkJson(shape, readText(path) ?? '', path);
   return found.ok ? found.value : null;
 }
 
