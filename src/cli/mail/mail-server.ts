@@ -27,10 +27,6 @@ type MailServer = SmtpServer | SendmailServer;
 const SENDMAIL = '/usr/sbin/sendmail';
 const TLS_RULES: readonly TlsRule[] = ['verify', 'unverified', 'off'];
 
-function isTlsRule(text: string): text is TlsRule {
-  return (TLS_RULES as readonly string[]).includes(text);
-}
-
 function wrong(text: string, problem: string): CommandError {
   return usageError(
     `mail_server = "${text.replace(/:[^:@/]*@/, ':...@')}": ${problem}; write smtp://[USER@]HOST[:PORT], smtps://..., or the path of a sendmail`,
@@ -67,8 +63,9 @@ export function parseMailServer(text: string): MailServer {
   const unknown = [...url.searchParams.keys()].find((key) => key !== 'tls' && key !== 'ca');
   if (unknown !== undefined) throw wrong(text, `"${unknown}" is not known (tls and ca are)`);
   const secure = url.protocol === 'smtps:';
-  const tls = url.searchParams.get('tls') ?? 'verify';
-  if (!isTlsRule(tls)) throw wrong(text, `tls=${tls} is none of ${TLS_RULES.join(', ')}`);
+  const named = url.searchParams.get('tls') ?? 'verify';
+  const tls = TLS_RULES.find((rule) => rule === named);
+  if (tls === undefined) throw wrong(text, `tls=${named} is none of ${TLS_RULES.join(', ')}`);
   if (secure && tls === 'off') throw wrong(text, 'smtps:// is TLS; tls=off contradicts it');
   const ca = url.searchParams.get('ca');
   const user = decoded(text, url.username);

@@ -56,8 +56,8 @@ type Connection = Pick<SMTPConnectionClass, 'send' | 'quit' | 'close'>;
 interface Line {
   readonly connection: Connection;
   readonly isOver: () => boolean;
-  /** Runs one exchange; rejects if the connection ends meanwhile or the exchange takes too long. */
-  readonly during: (exchange: (resolve: () => void, reject: (error: unknown) => void) => void) => Promise<void>;
+  /** Runs one exchange until `done`; rejects if the connection ends meanwhile or the exchange takes too long. */
+  readonly during: (exchange: (done: (error?: Error | null) => void) => void) => Promise<void>;
 }
 
 async function connect(server: SmtpServer, password: string | null, patience: SmtpPatience): Promise<Line> {
@@ -100,27 +100,16 @@ async function connect(server: SmtpServer, password: string | null, patience: Sm
       try {
         await new Promise<void>((resolve, reject) => {
           fail = reject;
-          exchange(resolve, reject);
+          exchange((error) => (error ? reject(error) : resolve()));
         });
       } finally {
         clearTimeout(timer);
       }
     },
   };
-  const answerTo =
-    (resolve: () => void, reject: (error: unknown) => void) =>
-    (error?: Error | null): void => {
-      if (error) reject(error);
-      else resolve();
-    };
   try {
-    await line.during((resolve, reject) => {
-      connection.connect(answerTo(resolve, reject));
-    });
-    if (user !== '')
-      await line.during((resolve, reject) => {
-        connection.login({ user, pass: password ?? '' }, answerTo(resolve, reject));
-      });
+    await line.during((done) => connection.connect(done));
+    if (user !== '') await line.during((done) => connection.login({ user, pass: password ?? '' }, done));
     return line;
   } catch (error) {
     connection.close();
@@ -140,11 +129,7 @@ interface SmtpSender {
  * Sends messages by SMTP, one after another over one connection as long as it works: many servers delay each new
  * connection. A password never goes over a connection without TLS unless the rule is "off".
  */
-export function smtpSender(
-  server: SmtpServer,
-  password: string | null,
-  patience: SmtpPatience = SMTP_PATIENCE,
-): SmtpSender {
+export function smtpSender(server: SmtpServer, password: string | null, patience: SmtpPatience): SmtpSender {
   const where = `${server.secure ? 'smtps' : 'smtp'}://${server.host}:${server.port}`;
   let kept: Line | null = null;
 
@@ -165,12 +150,7 @@ export function smtpSender(
       })(),
     );
     try {
-      await line.during((resolve, reject) => {
-        line.connection.send({ from: message.from, to: [message.to] }, body, (error) => {
-          if (error) reject(error);
-          else resolve();
-        });
-      });
+      await line.during((done) => line.connection.send({ from: message.from, to: [message.to] }, body, done));
       kept = line;
     } catch (error) {
       line.connection.close();
