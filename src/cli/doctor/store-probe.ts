@@ -2,7 +2,7 @@
  * `node store-probe.js PATH|URL [CREDENTIALS [CLUSTER FILE]]`, run as the user who delivers: what that user can do with
  * the accounting DB, as one line of JSON. A process of its own, because root must not open the file.
  */
-import { accessSync, constants, openSync, readSync, closeSync, statfsSync } from 'node:fs';
+import { accessSync, constants, openSync, readSync, closeSync, statSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { reasonOf } from '../../base/user-error';
 import type { Imports } from '../../accounting/history-store';
@@ -52,6 +52,8 @@ async function probe(): Promise<StoreProbe> {
   let network: string | null = null;
   const nothing = { damage: null, wal: false, inbox: null, imported: null, size: null };
   try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+      throw new Error('it is a directory; name a file in it');
     accessSync(directory, constants.W_OK | constants.X_OK);
     // The deliverer's own check, with the same error texts.
     const { isSafeFile } = await import('../../accounting/sqlite/database/open.js');

@@ -51,6 +51,8 @@ it('doctor names who can not use it, and what to do where its directory is missi
   assert.match(missing ?? '', /user "nobody" can't use it: ENOENT.*; make \/nonexistent, or mount its file system$/);
   const [denied] = fixes(join(directory, 'a.db'));
   assert.match(denied ?? '', /user "nobody" can't use it: EACCES.*; let user "nobody" write to it and its directory/);
+  const [notAFile] = fixes(directory);
+  assert.match(notAFile ?? '', /can't use it: it is a directory; name a file in it.*; fix that, or change accounting$/);
   chmodSync(directory, 0o777);
   const [open] = fixes(join(directory, 'a.db'));
   assert.match(open ?? '', /everyone may write to .*; chmod o-w .*; fix that, or change accounting$/);
