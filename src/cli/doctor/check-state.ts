@@ -75,6 +75,10 @@ export function spaceFinding(path: string, { bavail, bsize, ffree, files }: Room
 const checkSpace = (path: string, fix: string): Finding[] =>
   existsSync(path) ? [spaceFinding(path, statfsSync(path), fix)] : [];
 
+/** What follows once a damaged node.db is out of the way. */
+const MOVED_AWAY =
+  'the next sampler makes a new one. Keep the old one: records in it that are not delivered yet are nowhere else, and "sqlite3 FILE .recover" may save them';
+
 /** Safe while samplers write: in WAL mode a reader blocks no writer, and this one is closed at once. */
 function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
   const path = join(settings.state_dir, 'node.db');
@@ -85,7 +89,7 @@ function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
     database = new SqliteDatabase(path, { readonly: true, timeout: 2000 });
     const check = database.pragma('quick_check(1)', { simple: true });
     if (check !== 'ok') {
-      const fix = `stop the jobs here, move ${path}* away; the next sampler makes a new one`;
+      const fix = `stop the jobs here, move ${path}* away; ${MOVED_AWAY}`;
       return [problem('node.db', `${path} is damaged: ${String(check)}`, fix)];
     }
     const jobs = database.prepare<[], { count: number }>('SELECT count(*) AS count FROM job').get()?.count ?? 0;
@@ -94,8 +98,7 @@ function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
       ...checkOutbox(outboxState(database), now),
     ];
   } catch (error) {
-    const fix = 'if it stays so, move it away; the next sampler makes a new one';
-    return [problem('node.db', `${path}: ${reasonOf(error)}`, fix)];
+    return [problem('node.db', `${path}: ${reasonOf(error)}`, `if it stays so, move it away; ${MOVED_AWAY}`)];
   } finally {
     database?.close();
   }

@@ -194,9 +194,12 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     assert.match(found(true), /note runs: 1 records of jobs' owners wait to be taken in, most by \S+/);
   });
 
-  it('tells a damaged node.db', () => {
+  it('tells a damaged node.db, and that records in it may be nowhere else', () => {
     const state = nodeState();
     writeFileSync(join(state.settings.state_dir, 'node.db'), 'no database at all, but long enough to be read as one');
-    assert.match(briefly(checkState(state, new Date())).join('\n'), /problem node.db: .*not a database/);
+    const found = checkState(state, new Date());
+    assert.match(briefly(found).join('\n'), /problem node.db: .*not a database/);
+    const { fix } = found.find(({ name, severity }) => name === 'node.db' && severity === 'problem') ?? {};
+    assert.match(fix ?? '', /move it away; .* records in it that are not delivered yet are nowhere else/);
   });
 });
