@@ -44,7 +44,7 @@ function installHooks(state: PrivateState): string {
     ...{ state: directory, run: settings.run_dir, settings: settingsPath, cluster: settings.cluster },
     ...{ node: process.execPath, program: packageRoot(), cgroup: 'off', scope: 'job' },
     // The prolog waits until the sampler receives the kernel's events, so that the peaks are proved.
-    armWait: '1',
+    arm_wait: '1',
   });
   writeFileSync(join(hooks, 'hook.conf'), conf);
   return hooks;

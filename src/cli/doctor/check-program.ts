@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../../base/package-root';
 import { programPath } from '../../base/programs';
 import { DISABLED_FILE } from '../../sampler/delivery/node-status';
+import { confOfSettings } from '../install/hook-conf';
 import { PASS_THROUGH } from '../install/pass-through';
 import { networkFilesystemOf } from '../install/local-path';
 import { isIntact } from '../install/version';
@@ -77,20 +78,23 @@ function checkInstallation({ prefix, version, conf, stamp }: NodeState, runsJobs
   return findings.length > 0 ? findings : [ok('installation', `${directory}, tested ${stamp?.tested_at ?? ''}`)];
 }
 
+/** Settings, and what they are called in hook.conf. */
+const IN_CONF = [
+  ['state_dir', 'state'],
+  ['run_dir', 'run'],
+  ['arm_wait_ms', 'arm_wait'],
+  ['cgroup', 'cgroup'],
+  ['scope', 'scope'],
+  ['cluster', 'cluster'],
+] as const;
+
 /** Checks the settings that the hooks take from hook.conf, as installed, and not from the settings file. */
 function* checkConf({ conf, settings, settingsPath }: NodeState): Generator<Finding> {
   if (conf === null) return;
-  const pairs: readonly (readonly [string, string, string])[] = [
-    ['state_dir', settings.state_dir, conf.state],
-    ['run_dir', settings.run_dir, conf.run],
-    ['arm_wait_ms', String(settings.arm_wait_ms / 1000), conf.armWait],
-    ['cgroup', settings.cgroup, conf.cgroup],
-    ['scope', settings.scope, conf.scope],
-    ['cluster', settings.cluster, conf.cluster],
-  ];
-  for (const [key, wanted, installed] of pairs) {
-    const says = `${key} is ${wanted} in ${settingsPath}, but the hooks were installed with ${installed}`;
-    if (wanted !== installed) yield problem('configuration', says, REINSTALL);
+  const wanted = confOfSettings(settings, settingsPath);
+  for (const [key, name] of IN_CONF) {
+    const says = `${key} is ${wanted[name]} in ${settingsPath}, but the hooks were installed with ${conf[name]}`;
+    if (wanted[name] !== conf[name]) yield problem('configuration', says, REINSTALL);
   }
   if (conf.settings !== settingsPath)
     yield note('configuration', `the hooks use ${conf.settings}, not ${settingsPath}`);

@@ -1,33 +1,37 @@
 import { NODE_MAJOR, tuningFlags } from '../../base/node-flags';
+import type { Settings } from '../../record/settings';
 
-/** The contents of hook.conf, a file of shell variables that the hooks source (hooks/common.sh). */
-export interface HookConf {
-  readonly state: string;
-  readonly run: string;
-  readonly settings: string;
-  readonly node: string;
-  readonly program: string;
-  /** Seconds that the prolog waits for the sampler; "0": it does not wait. */
-  readonly armWait: string;
-  /** "off", "auto" or "own": a cgroup for each job (hooks/cgroup.sh). */
-  readonly cgroup: string;
-  /** "job" or "node"; "node": the prolog leaves its job to the service if that runs. */
-  readonly scope: string;
-  /** The cluster's name, for a sampler that can't read the configuration; '': not set. */
-  readonly cluster: string;
-}
+/** The variables of hook.conf, a file that the hooks source (hooks/common.sh), in their order there. */
+const NAMES = [
+  'state',
+  'run',
+  'settings',
+  'node',
+  'program',
+  // Seconds that the prolog waits for the sampler; "0": it does not wait.
+  'arm_wait',
+  // "off", "auto" or "own": a cgroup for each job (hooks/cgroup.sh).
+  'cgroup',
+  // "job" or "node"; "node": the prolog leaves its job to the service if that runs.
+  'scope',
+  // The cluster's name, for a sampler that can't read the configuration; '': not set.
+  'cluster',
+] as const;
 
-const NAMES: readonly (readonly [keyof HookConf, string])[] = [
-  ['state', 'state'],
-  ['run', 'run'],
-  ['settings', 'settings'],
-  ['node', 'node'],
-  ['program', 'program'],
-  ['armWait', 'arm_wait'],
-  ['cgroup', 'cgroup'],
-  ['scope', 'scope'],
-  ['cluster', 'cluster'],
-];
+export type HookConf = Readonly<Record<(typeof NAMES)[number], string>>;
+
+/** What the hooks take from the settings, of which they read no other. */
+export type ConfOfSettings = Omit<HookConf, 'node' | 'program'>;
+
+export const confOfSettings = (settings: Settings, settingsPath: string): ConfOfSettings => ({
+  state: settings.state_dir,
+  run: settings.run_dir,
+  settings: settingsPath,
+  arm_wait: String(settings.arm_wait_ms / 1000),
+  cgroup: settings.cgroup,
+  scope: settings.scope,
+  cluster: settings.cluster,
+});
 
 /**
  * Address space, in MiB, from which the sampler starts in its small and in its full mode, by Node's major version
@@ -49,7 +53,7 @@ export function hookConfText(conf: HookConf, major = NODE_MAJOR): string {
   const { small, full } = addressSpaceNeeded(major);
   return [
     '# Written by "qmemacct install --node": the hooks read this, not qmemacct.toml. Do not edit; install again.',
-    ...NAMES.map(([key, name]) => `${name}=${shellQuoted(conf[key])}`),
+    ...NAMES.map((name) => `${name}=${shellQuoted(conf[name])}`),
     `small_kib=${small * 1024}`,
     `full_kib=${full * 1024}`,
     `full_flags=${shellQuoted(tuningFlags(major).join(' '))}`,
@@ -59,9 +63,9 @@ export function hookConfText(conf: HookConf, major = NODE_MAJOR): string {
 
 /** Reads what `hookConfText` wrote; null for anything else. */
 export function parseHookConf(text: string): HookConf | null {
-  const values = NAMES.map(([key, name]): [string, string | undefined] => {
+  const values = NAMES.map((name): [string, string | undefined] => {
     const quoted = new RegExp(`^${name}='((?:[^'\\n]|'\\\\'')*)'$`, 'm').exec(text)?.[1];
-    return [key, quoted?.replaceAll("'\\''", "'")];
+    return [name, quoted?.replaceAll("'\\''", "'")];
   });
   if (values.some(([, value]) => value === undefined)) return null;
   return Object.fromEntries(values) as unknown as HookConf;

@@ -8,6 +8,7 @@ import { CommandError, EXIT, usageError } from '../command';
 import { accountingDirectorySteps } from './accounting-directory';
 import { directorySteps, nodeDirectories } from './directories';
 import { networkFilesystemOf, chooseNode } from './local-path';
+import { confOfSettings } from './hook-conf';
 import { hookDirectory, type SystemPlaces } from './places';
 import { nightlySteps } from './nightly-files';
 import { selfTest, type SelfTest } from './self-test';
@@ -112,20 +113,8 @@ export function planNode(options: NodeOptions): NodeInstallation {
   requireSafe('the run-time directory', settings.run_dir, '--run-dir');
   requireSafe('the configuration', settingsPath, '--config');
   requirePlain('--config', settingsPath);
-  const version = describeVersion(
-    options.source,
-    prefix,
-    {
-      state: settings.state_dir,
-      run: settings.run_dir,
-      settings: settingsPath,
-      armWait: String(settings.arm_wait_ms / 1000),
-      cgroup: settings.cgroup,
-      scope: settings.scope,
-      cluster: settings.cluster,
-    },
-    chooseNode(options.execPath, options.source),
-  );
+  const node = chooseNode(options.execPath, options.source);
+  const version = describeVersion(options.source, prefix, confOfSettings(settings, settingsPath), node);
   const host = { places, prefix, settings, settingsPath, hooks: join(options.source, 'hooks') };
   const previous = currentVersion(prefix);
   const renewed = previous !== version.name;

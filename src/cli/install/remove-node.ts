@@ -11,7 +11,7 @@ import { step, type Step } from './steps';
 import { removeListenerSteps } from './listener-files';
 import { removeServeSteps } from './serve-files';
 import { removeSamplerSteps } from './sampler-files';
-import type { HookConf } from './hook-conf';
+import { confOfSettings } from './hook-conf';
 import { openRuns, readHookConf, PASS_THROUGH, writePassThrough } from './pass-through';
 import type { PassThroughNeed } from './pass-through-need';
 import { removeStamp } from './stamp';
@@ -73,30 +73,14 @@ function systemSteps(options: RemovalOptions): Step[] {
   return [...steps, { says: 'systemctl daemon-reload', apply: () => systemctl(['daemon-reload'], 'run it by hand') }];
 }
 
-/** The hook.conf of a version, or one made from the settings if it is lost. */
-function hookConfOf({ prefix, settings, settingsPath }: RemovalOptions, name: string): HookConf {
-  const program = join(prefix, name);
-  return (
-    readHookConf(program) ?? {
-      state: settings.state_dir,
-      run: settings.run_dir,
-      settings: settingsPath,
-      node: process.execPath,
-      program,
-      armWait: '0',
-      cgroup: settings.cgroup,
-      scope: settings.scope,
-      cluster: settings.cluster,
-    }
-  );
-}
-
 /** Switches to the pass-through hooks; empty if they are current already, or nothing is installed. */
 function passThroughSteps(options: RemovalOptions): Step[] {
-  const { prefix, source, settings } = options;
+  const { prefix, source, settings, settingsPath } = options;
   const current = currentVersion(prefix);
   if (current === null || current === PASS_THROUGH) return [];
-  const conf = hookConfOf(options, current);
+  const program = join(prefix, current);
+  const lost = { ...confOfSettings(settings, settingsPath), node: process.execPath, program };
+  const conf = readHookConf(program) ?? lost;
   return [
     step(`switch ${join(prefix, 'current')} to hooks that start the site's own ones only`, () => {
       writePassThrough(prefix, source, conf);

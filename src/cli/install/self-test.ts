@@ -11,10 +11,10 @@ import { openSqliteReader } from '../../accounting/sqlite/sqlite-store';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import type { JobRecord } from '../../record/record';
-import { loadSettings } from '../../record/settings';
+import { DEFAULT_SETTINGS, loadSettings, settingsToml, type Settings } from '../../record/settings';
 import { tidyNode } from '../../sampler/node-store/storage';
 import { writeSpool } from '../run/private-state';
-import { hookConfText, type HookConf } from './hook-conf';
+import { confOfSettings, hookConfText, type HookConf } from './hook-conf';
 import { DISABLED_FILE } from '../../sampler/delivery/node-status';
 
 export interface SelfTest {
@@ -115,32 +115,23 @@ function setStage(directory: string, conf: HookConf, deliverAs: string): Stage {
   makeOwnedDirectory(join(directory, 'accounting'), 0o750, owner);
   for (const name of readdirSync(join(conf.program, 'hooks')))
     if (name.endsWith('.sh')) symlinkSync(join(conf.program, 'hooks', name), join(hooks, name));
-  writeFileSync(
-    settingsPath,
-    [
-      'cluster = "self-test"',
-      `state_dir = ${JSON.stringify(state)}`,
-      `run_dir = ${JSON.stringify(join(directory, 'run'))}`,
-      `accounting = ${JSON.stringify(join(directory, 'accounting', 'accounting.db'))}`,
-      `deliver_as = ${JSON.stringify(deliverAs)}`,
-      'delivery_jitter_ms = 0',
-      'delivery_patience = 3',
-      // No listener may stay behind that runs from a version under test.
-      'listener_linger = 0',
-      '',
-    ].join('\n'),
-  );
-  const own = {
-    ...conf,
-    state,
-    run: join(directory, 'run'),
-    settings: settingsPath,
-    armWait: '0',
+  const settings: Settings = {
+    ...DEFAULT_SETTINGS,
+    cluster: 'self-test',
+    state_dir: state,
+    run_dir: join(directory, 'run'),
+    accounting: join(directory, 'accounting', 'accounting.db'),
+    deliver_as: deliverAs,
+    delivery_jitter_ms: 0,
+    delivery_patience: 3,
+    // No listener may stay behind that runs from a version under test.
+    listener_linger: 0,
+    arm_wait_ms: 0,
     cgroup: 'off',
     scope: 'job',
-    cluster: 'self-test',
   };
-  writeFileSync(join(hooks, 'hook.conf'), hookConfText(own));
+  writeFileSync(settingsPath, settingsToml(settings));
+  writeFileSync(join(hooks, 'hook.conf'), hookConfText({ ...conf, ...confOfSettings(settings, settingsPath) }));
   writeSpool(spool, { job: 1, name: 'self-test', hVmem: '1G', slots: 1, pe: null }, Date.now());
   return { spool, hooks, settingsPath };
 }

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { packageVersion } from '../../base/package-root';
 import { programPath } from '../../base/programs';
 import { setMode } from '../../base/set-owner';
-import { hookConfText, shellQuoted, type HookConf } from './hook-conf';
+import { hookConfText, shellQuoted, type ConfOfSettings, type HookConf } from './hook-conf';
 import type { NodeBinary } from './local-path';
 import { programFiles } from './program-files';
 
@@ -33,8 +33,6 @@ export interface Version {
   readonly node: NodeBinary;
 }
 
-type ConfOptions = Omit<HookConf, 'node' | 'program'>;
-
 /** First digits of a hash over the program's files, its hook.conf, and `ownNode`, a Node to be copied (null: none). */
 function buildHash(root: string, files: readonly string[], conf: HookConf, ownNode: string | null): string {
   const hash = createHash('sha256');
@@ -48,7 +46,7 @@ function buildHash(root: string, files: readonly string[], conf: HookConf, ownNo
 }
 
 /** Name and contents that an installation of `source` under `prefix` would have. Throws if files are missing. */
-export function describeVersion(source: string, prefix: string, options: ConfOptions, node: NodeBinary): Version {
+export function describeVersion(source: string, prefix: string, options: ConfOfSettings, node: NodeBinary): Version {
   const files = programFiles(source);
   const confIn = (directory: string): HookConf => ({
     ...options,
@@ -94,15 +92,9 @@ function toDisk(path: string): void {
 }
 
 function fill(target: string, { source, files, conf, node }: Version): void {
-  const made = new Set<string>();
-  const makeDirectory = (relative: string): void => {
-    if (made.has(relative)) return;
-    mkdirSync(join(target, relative), { recursive: true });
-    made.add(relative);
-  };
-  for (const directory of ['bin', 'hooks']) makeDirectory(directory);
+  const directories = new Set(['bin', 'hooks', ...files.map((file) => dirname(file))]);
+  for (const directory of directories) mkdirSync(join(target, directory), { recursive: true });
   for (const file of files) {
-    makeDirectory(dirname(file));
     // For a few thousand small files, copyFile would take twice as long.
     const mode = file.endsWith('.sh') ? 0o755 : 0o644;
     writeFileSync(join(target, file), readFileSync(join(source, file)), { mode });

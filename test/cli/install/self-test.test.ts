@@ -15,7 +15,7 @@ describe('a self-test where the state directory takes nothing', () => {
       settings: '/x.toml',
       node: process.execPath,
       program: packageRoot(),
-      armWait: '0',
+      arm_wait: '0',
       cgroup: 'off',
       scope: 'job',
       cluster: 'c',
