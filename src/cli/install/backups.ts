@@ -5,7 +5,7 @@ import { reasonOf } from '../../base/user-error';
 import { serialise } from '../../gridengine/configuration';
 import type { Site } from '../../gridengine/site';
 import { CommandError, EXIT } from '../command';
-import { byTarget, changeList, type Change } from './hook-plan';
+import { changeList, configurationsOf, targetName, type Change } from './hook-plan';
 
 const CHANGES = 'changes.json';
 
@@ -28,15 +28,10 @@ export function backUp(directory: string, site: Site, changes: readonly Change[]
 function writeTexts(directory: string, site: Site, changes: readonly Change[], now: Date): string {
   const place = join(directory, now.toISOString().replace(/[:.]/g, '-'));
   mkdirSync(place, { recursive: true, mode: 0o700 });
-  for (const [target] of byTarget(changes)) {
-    const configuration =
-      target.kind === 'global'
-        ? site.global
-        : target.kind === 'host'
-          ? site.locals.get(target.name)
-          : site.queues.get(target.name)?.configuration;
+  const changed = new Set(changes.map(({ target }) => targetName(target)));
+  for (const [target, configuration] of configurationsOf(site)) {
     const name = target.kind === 'global' ? 'global' : `${target.kind}.${target.name}`;
-    if (configuration !== undefined) writeFileSync(join(place, name), serialise(configuration), { mode: 0o600 });
+    if (changed.has(targetName(target))) writeFileSync(join(place, name), serialise(configuration), { mode: 0o600 });
   }
   writeFileSync(join(place, CHANGES), `${JSON.stringify(changes, null, 1)}\n`, { mode: 0o600 });
   return place;

@@ -1,6 +1,5 @@
-import type { Result } from '../../base/result';
-import { configurationValue, isNone } from '../../gridengine/configuration';
-import { composeHookCommand, type HookStage } from '../../gridengine/our-hook';
+import { configurationValue, isNone, type Configuration } from '../../gridengine/configuration';
+import { composeHookCommand, type HookLine, type HookStage } from '../../gridengine/our-hook';
 import { parseQueueValue, queueValuesFor } from '../../gridengine/queue-value';
 import { fail, list, nullable, object, oneOf, optional, refined, string, type ValueOf } from '../../base/shape';
 import type { ClusterQueue, Site } from '../../gridengine/site';
@@ -50,11 +49,7 @@ export interface HookScope {
   readonly queues: readonly string[] | null;
 }
 
-export interface OurHooks {
-  readonly directory: string;
-  readonly privileged: boolean;
-  readonly env?: string;
-}
+export type OurHooks = Omit<HookLine, 'stage' | 'original'>;
 
 export function targetName(target: Target): string {
   switch (target.kind) {
@@ -65,6 +60,13 @@ export function targetName(target: Target): string {
     case 'queue':
       return `queue ${target.name}`;
   }
+}
+
+/** Every configuration that may have hooks. */
+export function* configurationsOf(site: Site): Generator<readonly [Target, Configuration]> {
+  yield [{ kind: 'global' }, site.global];
+  for (const [name, configuration] of site.locals) yield [{ kind: 'host', name }, configuration];
+  for (const [name, { configuration }] of site.queues) yield [{ kind: 'queue', name }, configuration];
 }
 
 /** Whether two values of a target mean the same to Grid Engine. */
@@ -115,14 +117,7 @@ class Planner {
 
   /** Our line with the present hook chained behind it; the present value if it is ours already, or on a problem. */
   wrapped(where: string, stage: HookStage, value: string): string {
-    const { env } = this.ours;
-    const line: Result<string> = composeHookCommand({
-      stage,
-      directory: this.ours.directory,
-      privileged: this.ours.privileged,
-      original: value,
-      ...(env === undefined ? {} : { env }),
-    });
+    const line = composeHookCommand({ ...this.ours, stage, original: value });
     if (line.ok) return line.value;
     this.problem(`${where}: ${stage} "${value}": ${line.error}${this.ours.privileged ? '' : '; leave --plain away'}`);
     return value;

@@ -2,7 +2,7 @@ import { configurationValue } from '../../gridengine/configuration';
 import { recogniseHookCommand, unwrapHookCommand, type HookStage } from '../../gridengine/our-hook';
 import { formatQueueValue, parseQueueValue, type QueueValue } from '../../gridengine/queue-value';
 import type { Site } from '../../gridengine/site';
-import { sameValue, STAGES, targetName, type Change, type Target } from './hook-plan';
+import { configurationsOf, sameValue, STAGES, targetName, type Change, type Target } from './hook-plan';
 
 interface RemovalPlan {
   readonly changes: readonly Change[];
@@ -82,14 +82,6 @@ function original(
       };
 }
 
-function* placesOf(site: Site): Generator<readonly [Target, (stage: HookStage) => string | null]> {
-  yield [{ kind: 'global' }, (stage) => configurationValue(site.global, stage)];
-  for (const [name, configuration] of site.locals)
-    yield [{ kind: 'host', name }, (stage) => configurationValue(configuration, stage)];
-  for (const [name, queue] of site.queues)
-    yield [{ kind: 'queue', name }, (stage) => configurationValue(queue.configuration, stage)];
-}
-
 /**
  * The changes that take our hooks out of Grid Engine everywhere. `history`: changes of earlier installations, oldest
  * first; where they don't help, the site's hook is taken from our line. Pure.
@@ -98,9 +90,9 @@ export function planRemoval(site: Site, history: readonly Change[], directories:
   const changes: Change[] = [];
   const remarks: string[] = [];
   const problems: string[] = [];
-  for (const [target, valueOf] of placesOf(site))
+  for (const [target, configuration] of configurationsOf(site))
     for (const stage of STAGES) {
-      const old = valueOf(stage);
+      const old = configurationValue(configuration, stage);
       if (old === null || !isOurs(target, old, directories)) continue;
       const { value, remark } = original(target, stage, old, history, directories);
       if (remark !== null) remarks.push(remark);
