@@ -28,16 +28,16 @@ const child = spawn('/bin/sh', ['-c', `ulimit -v ${limit}; ${command}`], { cwd: 
 replaceFile(join(spool, 'job_pid'), `${child.pid ?? 0}\n`, 0o600);
 child.on('exit', (code, signal) => {
   const number = signal === null ? 0 : constants.signals[signal];
-  const { utime, stime, maxrss, minorFaults } = childrenUsage();
+  const usage = childrenUsage();
   writeUsage(spool, {
     exitStatus: code ?? 128 + number,
     signal: number,
     startMs,
     endMs: Date.now(),
-    utime: utime - before.utime,
-    stime: stime - before.stime,
-    maxrssBytes: maxrss,
-    minorFaults: minorFaults - before.minorFaults,
+    utime: usage.utime - before.utime,
+    stime: usage.stime - before.stime,
+    maxrss: usage.maxrss,
+    minorFaults: usage.minorFaults - before.minorFaults,
   });
   hook('epilog.sh');
 });

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { childrenUsage } from '../../native/libc';
 import { privateCluster } from '../../record/job-name';
 import { replaceFile } from '../../base/replace-file';
 import { callerName } from '../../base/user-name';
-import { loadSettings, type Settings } from '../../record/settings';
+import { loadSettings, settingsToml, type Settings } from '../../record/settings';
 import { madeOwnStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
@@ -16,71 +17,51 @@ export interface PrivateState {
   readonly settings: Settings;
 }
 
-interface PrivateOptions {
-  readonly cluster: string;
-  readonly accounting: string;
-  readonly interval?: number;
-  /** The site's settings; those about what can be measured here, and how, are taken over. */
-  readonly site?: Settings;
-}
-
-/** The site's settings that a private state takes over. JSON serves as TOML for the types of values that occur. */
-function siteLines({
-  initial_network_namespace: namespace,
-  listener,
-  helper_deadline: deadline,
-  sources,
-}: Settings): readonly string[] {
-  return [
-    `initial_network_namespace = ${quoted(namespace)}`,
-    `listener = ${listener}`,
-    `helper_deadline = ${deadline}`,
-    ...Object.entries(sources).flatMap(([name, table]) => [
-      `[sources.${quoted(name)}]`,
-      ...Object.entries(table).map(([key, value]) => `${quoted(key)} = ${JSON.stringify(value)}`),
-    ]),
-  ];
-}
-
-const quoted = (text: string): string => JSON.stringify(text);
-
-/** Makes what is missing under `directory` (mode 0700) and writes a settings file there. */
-export function makePrivateState(directory: string, options: PrivateOptions): PrivateState {
+/** Makes what is missing under `directory` (mode 0700) and writes a settings file there; `more`: of this run alone. */
+export function makePrivateState(
+  directory: string,
+  { cluster, accounting }: Pick<Settings, 'cluster' | 'accounting'>,
+  more: Partial<Settings> = {},
+): PrivateState {
   for (const part of ['', 'run', 'plain', 'outbox', 'runtime/live', 'active_jobs'])
     mkdirSync(join(directory, part), { recursive: true, mode: 0o700 });
-  mkdirSync(dirname(options.accounting), { recursive: true, mode: 0o700 });
-  const text = [
-    `cluster = ${quoted(options.cluster)}`,
-    `state_dir = ${quoted(directory)}`,
-    `run_dir = ${quoted(join(directory, 'runtime'))}`,
-    `accounting = ${quoted(options.accounting)}`,
-    'accounting_mode = "0600"',
-    'deliver_as = "root"',
+  mkdirSync(dirname(accounting), { recursive: true, mode: 0o700 });
+  const text = settingsToml({
+    cluster,
+    state_dir: directory,
+    run_dir: join(directory, 'runtime'),
+    accounting,
+    accounting_mode: '0600',
+    deliver_as: 'root',
     // Records that unprivileged hooks leave in the outbox are the user's own, so accept them.
-    'accept_self_reported = true',
-    'delivery_jitter_ms = 0',
-    'delivery_patience = 30',
-    'listener_linger = 1',
-    ...(options.interval === undefined ? [] : [`interval = ${options.interval}`]),
-    ...(options.site === undefined ? [] : siteLines(options.site)),
-    '',
-  ].join('\n');
+    accept_self_reported: true,
+    delivery_jitter_ms: 0,
+    delivery_patience: 30,
+    listener_linger: 1,
+    ...more,
+  });
   // Simultaneous runs may need different settings, so each variant has a file of its own.
-  const own = options.interval !== undefined || options.site !== undefined;
   const form = createHash('sha256').update(text).digest('hex').slice(0, 12);
-  const settingsPath = join(directory, own ? `settings-${form}.toml` : 'qmemacct.toml');
+  const settingsPath = join(directory, Object.keys(more).length > 0 ? `settings-${form}.toml` : 'qmemacct.toml');
   replaceFile(settingsPath, text, 0o600);
   return { directory, settingsPath, settings: loadSettings(settingsPath) };
 }
 
+/** The site's settings about what can be measured here, and how. */
+const ofSite = (site: Settings): Partial<Settings> => ({
+  initial_network_namespace: site.initial_network_namespace,
+  listener: site.listener,
+  helper_deadline: site.helper_deadline,
+  sources: site.sources,
+});
+
 /** The state of `qmemacct run`, beside the user's own accounting DB. Throws UserError. */
 export function ownState(env: Terminal['env'], interval: number | undefined, site?: Settings): PrivateState {
   const accounting = madeOwnStorePath(env);
-  return makePrivateState(join(dirname(accounting), 'run-state'), {
-    cluster: privateCluster('run'),
-    accounting,
+  const base = { cluster: privateCluster('run'), accounting };
+  return makePrivateState(join(dirname(accounting), 'run-state'), base, {
     ...(interval === undefined ? {} : { interval }),
-    ...(site === undefined ? {} : { site }),
+    ...(site === undefined ? {} : ofSite(site)),
   });
 }
 
@@ -139,15 +120,11 @@ export function writeSpool(spool: string, job: LocalJob, nowMs: number): void {
   writeFileSync(join(spool, 'environment'), '');
 }
 
-interface LocalUsage {
+interface LocalUsage extends ReturnType<typeof childrenUsage> {
   readonly exitStatus: number;
   readonly signal: number;
   readonly startMs: number;
   readonly endMs: number;
-  readonly utime: number;
-  readonly stime: number;
-  readonly maxrssBytes: number;
-  readonly minorFaults: number;
 }
 
 /** Writes `usage` as the shepherd does when it has reaped the job. */
@@ -164,7 +141,7 @@ export function writeUsage(spool: string, usage: LocalUsage): void {
       `ru_wallclock=${end - start}`,
       `ru_utime=${usage.utime}`,
       `ru_stime=${usage.stime}`,
-      `ru_maxrss=${Math.round(usage.maxrssBytes / 1024)}`,
+      `ru_maxrss=${Math.round(usage.maxrss / 1024)}`,
       `ru_minflt=${usage.minorFaults}`,
       '',
     ].join('\n'),

@@ -15,7 +15,7 @@ import { formatRunDescription, runDirectoryName, type RunDescription } from '../
 import { startSampler } from '../../sampler/job/start-sampler';
 import { reasonOf, UserError } from '../../base/user-error';
 import { CommandError, EXIT } from '../command';
-import { followSamples, type SampleTail } from './sample-tail';
+import { followSamples } from './sample-tail';
 import type { RowStream } from './stream-rows';
 import { takeJobNumber, writeSpool, writeUsage, type PrivateState } from './private-state';
 
@@ -157,7 +157,7 @@ export async function runJob(
   });
   const run = describeRun(job, spool, 'pid' in subject);
   const directory = join(state.directory, 'run', runDirectoryName(run));
-  let tail: SampleTail | null = null;
+  let stopTail: (() => void) | null = null;
   let sampler: ChildProcess | null = null;
   let isStarted = false as boolean;
   try {
@@ -165,7 +165,7 @@ export async function runJob(
       mkdirSync(directory, { mode: 0o700 });
       writeFileSync(join(directory, 'job'), formatRunDescription(run));
     });
-    if (rows !== null) tail = followSamples(directory, rows.take);
+    if (rows !== null) stopTail = followSamples(directory, rows.take);
     sampler = startSampler(state, directory, run);
     if (!(await until(() => existsSync(join(directory, 'pid')), ARMED_WITHIN_MS)))
       throw new CommandError(
@@ -183,7 +183,7 @@ export async function runJob(
     if (!isStarted) await dropRun(sampler, directory);
     throw error;
   } finally {
-    tail?.close();
+    stopTail?.();
     rmSync(spool, { recursive: true, force: true });
   }
 }
@@ -205,8 +205,7 @@ async function supervise(
   }
   const startMs = Date.now();
   const ended = await runCommand(subject.command, subject.args, noteRoot);
-  const { utime, stime, maxrss, minorFaults } = childrenUsage();
-  const usage = { ...ended, startMs, endMs: Date.now(), utime, stime, maxrssBytes: maxrss, minorFaults };
+  const usage = { ...ended, ...childrenUsage(), startMs, endMs: Date.now() };
   ifWritable(() => writeUsage(spool, usage));
   return ended.exitStatus;
 }

@@ -4,18 +4,15 @@ import { checkJson } from '../../base/shape';
 import { makeFifo } from '../../native/libc';
 import { STREAM, streamedSample, type StreamedSample } from '../../sampler/series/sample-stream';
 
-/** The samples of a run as its sampler takes them. */
-export interface SampleTail {
-  /** Takes the samples that have come so far, then stops. */
-  readonly close: () => void;
-}
-
 /** Often enough: the FIFO holds hundreds of samples. */
 const LOOK_EVERY_MS = 100;
 const CHUNK = 65_536;
 
-/** Makes the FIFO in a run directory and gives its samples to `take`; to be called before the sampler starts. */
-export function followSamples(directory: string, take: (sample: StreamedSample) => void): SampleTail {
+/**
+ * Makes the FIFO in a run directory and gives its samples to `take`; to be called before the sampler starts. Returns a
+ * function that takes the samples that have come so far, then stops.
+ */
+export function followSamples(directory: string, take: (sample: StreamedSample) => void): () => void {
   const path = join(directory, STREAM);
   makeFifo(path, 0o600);
   // Open for writing, too, so that reads see no end of file when the sampler closes it.
@@ -38,11 +35,9 @@ export function followSamples(directory: string, take: (sample: StreamedSample) 
     }
   }
   const timer = setInterval(drain, LOOK_EVERY_MS);
-  return {
-    close: () => {
-      clearInterval(timer);
-      drain();
-      closeSync(fd);
-    },
+  return () => {
+    clearInterval(timer);
+    drain();
+    closeSync(fd);
   };
 }
