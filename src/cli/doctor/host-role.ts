@@ -45,9 +45,8 @@ export async function findRole(
   { settings, version, stamp, prefix }: NodeState,
   env: Terminal['env'],
   asked: boolean,
-  procRoot = '/proc',
 ): Promise<HostRole> {
-  const running = daemons(gridEngineOwners(settings.admin_user, procRoot), procRoot);
+  const running = daemons(gridEngineOwners(settings.admin_user));
   const pidOf = (wanted: DaemonName): number | null => running.find(({ name }) => name === wanted)?.pid ?? null;
   const [execd, qmaster] = [pidOf('sge_execd'), pidOf('sge_qmaster')];
   const master = qmaster === null ? '' : ` and master host (sge_qmaster is process ${qmaster})`;

@@ -8,7 +8,7 @@ import { CommandError, EXIT } from '../command';
 /** Needed to install a dependency, never to run it. */
 const INSTALLERS = new Set(['prebuild-install', 'node-addon-api']);
 
-const packages = map(string, { key: /^/, what: 'name', most: Infinity });
+const packages = map(string);
 const manifest = object({ dependencies: packages, optionalDependencies: packages });
 
 type Manifest = ValueOf<typeof manifest>;

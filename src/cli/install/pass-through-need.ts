@@ -2,9 +2,9 @@ import { reasonOf } from '../../base/user-error';
 import { MIB } from '../../base/units';
 import { textOfUntrusted } from '../../base/read-untrusted';
 import { daemons } from '../../gridengine/daemons';
-import { findCell, type CellLocation } from '../../gridengine/find-cell';
+import { findCell } from '../../gridengine/find-cell';
 import { gridEngineOwners } from '../../gridengine/owners';
-import { findQconf, type Qconf, type QconfSettings } from '../../gridengine/qconf';
+import { findQconf, type QconfSettings } from '../../gridengine/qconf';
 import { readSite } from '../../gridengine/site';
 import { plural } from '../../report/format/units';
 import type { Terminal } from '../terminal';
@@ -32,11 +32,6 @@ function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: st
 export type PassThroughNeed =
   { readonly kind: 'named'; readonly reason: string } | { readonly kind: 'unnamed' } | { readonly kind: 'alone' };
 
-function findGridEngine(env: Terminal['env'], settings: QconfSettings): readonly [CellLocation | null, Qconf | null] {
-  const cell = findCell(env, settings);
-  return [cell, findQconf(env, cell, settings)];
-}
-
 /** Never rejects. */
 export async function passThroughNeed(
   hooks: string,
@@ -48,7 +43,8 @@ export async function passThroughNeed(
   const jobs = jobsThatNameUs(hooks, gridEngineOwners(settings.admin_user, procRoot), procRoot);
   if (jobs > 0) return named(`${plural(jobs, 'running job names', 'running jobs name')} them`);
   try {
-    const [cell, qconf] = findGridEngine(env, settings);
+    const cell = findCell(env, settings);
+    const qconf = findQconf(env, cell, settings);
     if (cell === null && qconf === null) return { kind: 'alone' };
     if (qconf === null) return named('qconf, which shows whether they are configured, is not here');
     const [place] = placesWithOurs(await readSite(qconf), [hooks]);

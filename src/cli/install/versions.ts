@@ -48,9 +48,9 @@ export function runningVersions(prefix: string, procRoot = '/proc'): ReadonlySet
 }
 
 /** Whether a process runs from the current version; after an interrupted upgrade it may run from the previous one. */
-export function runsCurrent(pid: number, prefix: string, procRoot = '/proc'): boolean {
+export function runsCurrent(pid: number, prefix: string): boolean {
   const current = currentVersion(prefix);
-  const words = commandLineOf(pid, procRoot) ?? [];
+  const words = commandLineOf(pid) ?? [];
   return current !== null && words.some((word) => word.startsWith(`${join(prefix, current)}/`));
 }
 
@@ -65,11 +65,11 @@ const LEFTOVER = /^\.(?:current|uninstalled|\d+\.\d+\.\d+[\w.+-]*-[0-9a-f]{10})\
 const LEFTOVER_AFTER_MS = 600_000;
 
 /** Names of what killed installations left under a prefix. */
-export function leftovers(prefix: string, now = Date.now()): readonly string[] {
+export function leftovers(prefix: string): readonly string[] {
   return namesIn(prefix).filter((name) => {
     if (!LEFTOVER.test(name)) return false;
     const found = lstatSync(join(prefix, name), { throwIfNoEntry: false });
-    return found !== undefined && now - found.mtimeMs > LEFTOVER_AFTER_MS;
+    return found !== undefined && Date.now() - found.mtimeMs > LEFTOVER_AFTER_MS;
   });
 }
 

@@ -5,20 +5,21 @@ import { makeOwnedDirectory } from '../../base/set-owner';
 import { untrusted } from '../../base/trusted-path';
 import type { Settings } from '../../record/settings';
 import { dayOfReport, reportPath } from '../../report/efficiency/kept-reports';
+import type { MailReport } from '../../report/efficiency/mail-report';
 import { sharedMode, type WantedDirectory } from '../install/directories';
 import { delivererOwner } from '../stores/maintenance';
 import { ledgerDirectory } from './ledger';
-
-interface ReportFiles {
-  readonly html: string;
-  readonly json: string;
-}
 
 /** Everyone who may read the files may also enter the directory. */
 const directoryMode = (mode: number): number => 0o700 | mode | ((mode & 0o444) >> 2);
 
 /** Writes `DAY.html` and `DAY.json` into the report directory, each whole or not at all. Throws. */
-export function writeReport(directory: string, day: string, mode: number, files: ReportFiles): void {
+export function writeReport(
+  directory: string,
+  day: string,
+  mode: number,
+  files: Pick<MailReport, 'html' | 'json'>,
+): void {
   mkdirSync(directory, { recursive: true, mode: directoryMode(mode) });
   replaceFile(reportPath(directory, day, 'json'), files.json, mode);
   replaceFile(reportPath(directory, day, 'html'), files.html, mode);
