@@ -17,7 +17,7 @@ import { firstOf } from './finding';
 export type SourcePlace = Omit<Place, 'options'>;
 
 /** The result of trying a source once. `opened`: the source could be opened, whatever the reading gave. */
-export interface Probe {
+interface Probe {
   readonly opened: boolean;
   readonly answer: readonly Reading[] | Unavailable;
 }
