@@ -7,6 +7,7 @@ import { ownerAddress } from '../mail/address';
 import type { Mailer } from '../mail/mailer';
 import { messageId } from '../mail/message';
 import type { Ledger, MailName } from '../nightly/ledger';
+import { dayBefore } from '../nightly/night';
 import { sendOnce } from '../nightly/send-night';
 import type { UserChoice } from '../nightly/digest-choices';
 import { askedKey, type AskedJobs } from './asked-jobs';
@@ -94,7 +95,7 @@ export class JobMails {
     if (facts !== null) this.parts.asked.look(facts, this.parts.now().getTime());
     const choices = await this.parts.choices();
     const round: Round = { mailer: null, sent: 0, isStopped: false };
-    const oldest = this.#day(REMEMBERED_DAYS);
+    const oldest = dayBefore(this.parts.now(), REMEMBERED_DAYS);
     // Future days count, too: the clock may have been set back.
     this.#days = this.parts.ledger.days().filter((day) => day >= oldest);
     this.#overBefore = this.#over;
@@ -177,7 +178,7 @@ export class JobMails {
     const id = messageId([kind, owner, what], mailer.domain);
     const { came, stop } = await sendOnce(
       { ledger, mailer, again: false, trouble: log },
-      this.#day(0),
+      formatDay(now()),
       name,
       async () => ({
         from: mailer.from,
@@ -201,12 +202,6 @@ export class JobMails {
   #recent(kind: Kind, owner: string): readonly number[] {
     const from = this.parts.now().getTime() - HOUR_MS;
     return (this.#times.get(`${kind} ${owner}`) ?? []).filter((at) => at > from);
-  }
-
-  /** The day so many days ago; 0: today. */
-  #day(ago: number): string {
-    const now = this.parts.now();
-    return formatDay(new Date(now.getFullYear(), now.getMonth(), now.getDate() - ago));
   }
 
   #isKnownGone({ kind, to }: MailName): boolean {

@@ -12,6 +12,9 @@ function dayAfter(since: Date, days: number): Date {
   return new Date(since.getFullYear(), since.getMonth(), since.getDate() + days);
 }
 
+/** The local day so many days ago; 0: today. */
+export const dayBefore = (now: Date, days: number): string => formatDay(dayAfter(now, -days));
+
 function nightFrom(since: Date): Night {
   return { day: formatDay(since), since, until: dayAfter(since, 1) };
 }

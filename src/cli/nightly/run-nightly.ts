@@ -5,7 +5,7 @@ import { reasonOf } from '../../base/user-error';
 import type { Settings } from '../../record/settings';
 import type { Mailer } from '../mail/mailer';
 import type { Ledger, MailName } from './ledger';
-import { chooseNights, type Night, type NightKnown } from './night';
+import { chooseNights, dayBefore, type Night, type NightKnown } from './night';
 import type { MailReport } from '../../report/efficiency/mail-report';
 import { troubleMail } from './night-mail';
 import { pruneReports, writeReport } from './report-files';
@@ -51,10 +51,6 @@ export interface NightlyOutcome {
 
 /** How long mails of settled nights are remembered; a settled night is not done again anyway. */
 const FORGET_MAILS_AFTER_DAYS = 90;
-
-function daysBefore(now: Date, days: number): string {
-  return formatDay(new Date(now.getFullYear(), now.getMonth(), now.getDate() - days));
-}
 
 /**
  * The state of a night by the ledger, for a run that sends mail or not. A night settled later than `now` was settled
@@ -273,10 +269,10 @@ class NightlyRun {
     const { settings, now } = this.parts;
     await this.attempt('report_dir', () => {
       if (settings.report_dir === '' || settings.keep_rollups_days === 0 || this.done.length === 0) return;
-      pruneReports(settings.report_dir, daysBefore(now, settings.keep_rollups_days));
+      pruneReports(settings.report_dir, dayBefore(now, settings.keep_rollups_days));
     });
     await this.attempt('ledger', () => {
-      this.ledger.forgetBefore(daysBefore(now, FORGET_MAILS_AFTER_DAYS));
+      this.ledger.forgetBefore(dayBefore(now, FORGET_MAILS_AFTER_DAYS));
     });
   }
 
