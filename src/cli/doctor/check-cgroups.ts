@@ -84,19 +84,17 @@ function ownGroups(asking: Asking, memory: ReturnType<typeof memoryTop>, writabl
   return off ? note('own groups', says) : warning('own groups', says, found.fix);
 }
 
-function strays({ settings, isRoot }: Asking, root: string, procRoot: string): Finding[] {
+function* strays({ settings, isRoot }: Asking, root: string, procRoot: string): Generator<Finding> {
   // Only root can see which runs exist.
-  if (!isRoot) return [];
+  if (!isRoot) return;
   const keys = strayCgroups({ directories: [settings.state_dir, settings.run_dir], procRoot, cgroupRoot: root });
-  if (keys.length === 0) return [];
+  if (keys.length === 0) return;
   const groups = keys.length === 1 ? 'group of a job' : 'groups of jobs';
-  return [
-    warning(
-      'own groups',
-      `${keys.length} ${groups} that nobody uses: ${keys.slice(0, 3).join(', ')}${keys.length > 3 ? ' ...' : ''}`,
-      '"qmemacct flush" removes them',
-    ),
-  ];
+  yield warning(
+    'own groups',
+    `${keys.length} ${groups} that nobody uses: ${keys.slice(0, 3).join(', ')}${keys.length > 3 ? ' ...' : ''}`,
+    '"qmemacct flush" removes them',
+  );
 }
 
 interface CgroupPlace {
