@@ -1,12 +1,10 @@
-import type { RecordsQuery } from '../../accounting/store';
 import { groupBy } from '../../base/group-by';
 import { sumOfKnown } from '../../base/known';
-import { countsInSums } from '../../record/facts';
 import type { JobRecord } from '../../record/record';
 import type { Finding } from '../rules/judge';
 import type { RuleSet } from '../rules/rule-set';
 import { SEVERITIES } from '../rules/rule';
-import type { ReportReader } from './ask';
+import { recordsOn, type Asked, type ReportReader } from './ask';
 import type { HeavyDays } from './heavy-days';
 import type { ClassesFound, ClassLine } from './report';
 import { judgeRuns } from './judge-runs';
@@ -17,24 +15,6 @@ const MOST_JUDGED = 5000;
  * At most this many runs are read one by one: parallel jobs, and those that a rule judges by their memory over time.
  */
 const MOST_READ = 200;
-
-async function longest(reader: ReportReader, where: HeavyDays, filter: Omit<RecordsQuery, 'since' | 'until'>) {
-  const records: JobRecord[] = [];
-  let complete = where.days === null;
-  for (const span of where.spans) {
-    // One more than are judged, to know whether there are more.
-    const query: RecordsQuery = { ...filter, ...span, sort: 'wallclock', limit: MOST_JUDGED + 1, totals: false };
-    const { records: found } = await reader.records(query);
-    complete &&= found.length <= MOST_JUDGED;
-    records.push(
-      ...found
-        .slice(0, MOST_JUDGED)
-        .map(({ record }) => record)
-        .filter(countsInSums),
-    );
-  }
-  return { records, complete };
-}
 
 const costOf = ({ cost_gib_hours: gib, cost_slot_hours: slots }: Finding): number => gib ?? slots ?? 0;
 
@@ -56,21 +36,21 @@ function lineOf(name: string, runs: readonly { readonly record: JobRecord; reado
   ];
 }
 
-/** The classes of the runs that a filter selects on some days. Rejects with StoreError. */
+/** The classes of the runs on some days. Rejects with StoreError. */
 export async function askForClasses(
   reader: ReportReader,
   where: HeavyDays,
-  filter: Omit<RecordsQuery, 'since' | 'until'>,
+  all: Asked,
   rules: RuleSet,
 ): Promise<ClassesFound> {
-  const { records, complete } = await longest(reader, where, filter);
+  const { records, cut } = await recordsOn(reader, where, { ...all, sort: 'wallclock' }, MOST_JUDGED);
   const { judged } = await judgeRuns([reader], records, rules, MOST_READ);
-  const all = judged.flatMap(({ record, found }) => found.map((finding) => ({ record, finding })));
+  const found = judged.flatMap(({ record, found }) => found.map((finding) => ({ record, finding })));
   return {
     rules_version: rules.version,
     runs: judged.length,
-    complete: complete && judged.every((run) => run.complete),
-    lines: [...groupBy(all, ({ finding }) => finding.class)]
+    complete: where.days === null && !cut && judged.every((run) => run.complete),
+    lines: [...groupBy(found, ({ finding }) => finding.class)]
       .flatMap(([name, runs]) => lineOf(name, runs))
       .sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || b.runs - a.runs),
   };

@@ -6,6 +6,7 @@ import { nameClass } from '../../record/name-class';
 import { figureOf, measuredUpper } from '../../record/peak-figure';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
+import { FAR_BELOW_LIMIT } from '../../record/sums';
 import type { MemoryPrediction, Prediction } from '../advice/class-advice';
 import { adviseRequest, type Advice } from '../advice/advice';
 import { judgedBy } from '../advice/fit';
@@ -130,6 +131,10 @@ export function lineOfName(found: NameFound): JobLine | null {
     unseen && advice?.risk === null ? null : advice,
   );
 }
+
+/** Whether the jobs of a line could request less: a parallel job may need more than its master's record shows. */
+export const couldAskForLess = ({ advice, limit_bytes: limit, peak_bytes: peak }: JobLine): boolean =>
+  advice === null ? peak !== null && peak < FAR_BELOW_LIMIT * (limit ?? 0) : advice.kind === 'lower';
 
 /** Jobs that ended for lack of memory as one line. `cut`: there may be more than these. */
 export function lineOfKilled({ records, runs, prediction }: KilledFound, cut: boolean): JobLine {

@@ -120,6 +120,10 @@ export interface Waster {
   readonly jobs: JobList;
 }
 
+/** Whether screens name a waster: they name the first three, and others with 1 % of the waste. */
+export const isNamed = ({ share_of_waste: part }: Pick<Waster, 'share_of_waste'>, index: number): boolean =>
+  index < 3 || part >= 0.01;
+
 /** Job lines, largest first. */
 export interface JobList {
   /** Records that belong here, listed or not. */

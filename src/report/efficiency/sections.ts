@@ -3,7 +3,7 @@ import { gridEngineText } from '../records/unused';
 import { WAITS_TEXT, WAITS_TITLE, waitTable } from '../records/waits';
 import { costText } from '../rules/class-lines';
 import { shareTone } from '../screen/gauge';
-import type { ClassLine, JobLine, JobList, Report, ReportGroup } from './report';
+import { isNamed, type ClassLine, type JobLine, type JobList, type Report, type ReportGroup } from './report';
 import type { Column, Medium, Part, Piece, Row, Section, Text, Words } from './section';
 import {
   amount,
@@ -33,7 +33,6 @@ import {
   peakText,
   share,
   shortLineJob,
-  shownWasters,
   silentText,
   wasteAmount,
   wasteText,
@@ -277,7 +276,7 @@ function wasters(report: Report, medium: Medium): Section {
     };
   }
   const columns = columnsFor(medium, [...jobColumns(false), LIMIT, PEAK, WASTE, NEXT, RISK], []);
-  const shown = shownWasters(report);
+  const shown = report.wasters.filter(isNamed);
   const of = shown.map(({ name, sums, share_of_waste: part, jobs }) => ({
     head: {
       name,

@@ -292,14 +292,6 @@ export function sharesText({ shares }: Report): string | null {
   );
 }
 
-const WASTERS_ANYWAY = 3;
-const WORTH_A_WORD = 0.01;
-
-/** The wasters that are named: the first three, and others with at least WORTH_A_WORD of the waste. */
-export function shownWasters({ wasters }: Report): readonly Waster[] {
-  return wasters.filter(({ share_of_waste: part }, index) => index < WASTERS_ANYWAY || part >= WORTH_A_WORD);
-}
-
 /** "4711.3 of bob: memory grew all the time ..."; text that users chose is not escaped. */
 export function costliestText({ worst }: ClassLine): string {
   const { job_id, task_id, owner, evidence } = worst;

@@ -4,8 +4,9 @@ import { after, before, describe, it } from 'node:test';
 import type { HistoryStore } from '../../../src/accounting/history-store';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import type { RecordsQuery } from '../../../src/accounting/store';
+import { adviseRequest } from '../../../src/report/advice/advice';
 import { ClassHistory } from '../../../src/report/advice/class-history';
-import { askForReport, type ReportReader } from '../../../src/report/efficiency/ask';
+import type { ReportReader } from '../../../src/report/efficiency/ask';
 import type { JobRun } from '../../../src/report/job/job-run';
 import { makeReport } from '../../../src/report/efficiency/build';
 import type { Report } from '../../../src/report/efficiency/report';
@@ -73,7 +74,7 @@ function assertSame(actual: Report, expected: Report): void {
   );
 }
 
-describe('askForReport', () => {
+describe('makeReport', () => {
   it('lists a name beside one that its pattern matches', async () => {
     const at = NIGHT.since.getTime() + HOUR_MS;
     const small = { peak_rss: openBracket(GIB, null, null), wallclock_seconds: 300 };
@@ -179,13 +180,14 @@ describe('askForReport', () => {
     const first = NIGHT.until.getTime() - 300 * 600_000;
     const past = pastJobs(300, (index) => needing(1 + ((index * 7) % 10) / 10), first);
     const reader = memoryReader(past);
-    const { wasters } = await askForReport(reader, QUESTION);
+    const { wasters } = await makeReport(reader, QUESTION);
     const history = new ClassHistory(async (query) => (await reader.records(query)).records, QUESTION.now.getTime());
-    const [job] = await history.advise(
-      past.slice(-1).map((record): JobRun => ({ record, attempt: 1, incarnation: 1 })),
-    );
-    const { prediction } = wasters[0]?.names[0] ?? assert.fail();
-    assert.deepEqual({ ...prediction, sameProgram: null }, { ...job?.prediction, sameProgram: null });
+    const last = past.slice(-1);
+    const [job] = await history.advise(last.map((record): JobRun => ({ record, attempt: 1, incarnation: 1 })));
+    const prediction = job?.prediction ?? assert.fail();
+    const { risk, runs, request } = wasters[0]?.jobs.lines[0]?.advice ?? assert.fail();
+    const expected = adviseRequest(last, prediction);
+    assert.deepEqual([risk, runs, request], [prediction.risk, prediction.runs, expected?.request]);
   });
 
   it('takes a host for one without jobs only if it had none in the whole period, its first day and today with it', async () => {
@@ -258,7 +260,7 @@ describe('askForReport', () => {
     assert.ok(asked.length < 150, String(asked.length));
     for (const { since, until, limit = 0, host, owner, fields } of asked) {
       // Of waits a few fields are read.
-      assert.ok(limit <= (fields === undefined ? 501 : 5000));
+      assert.ok(limit <= (fields === undefined ? 501 : 5001));
       assert.ok(host !== undefined || owner !== undefined || until - since <= 3 * DAY_MS);
     }
     const [first] = report.wasters;
