@@ -1,15 +1,7 @@
 import type { Command } from 'commander';
 import { UserError } from '../../base/user-error';
 import { loadSettings } from '../../record/settings';
-import {
-  heartbeatsSince,
-  judgeNodes,
-  silentHosts,
-  worstState,
-  type JudgedNode,
-  type NodeState,
-  type Patience,
-} from '../../report/nodes/judge';
+import { judgeNodes, worstState, type JudgedNode, type NodeState, type Patience } from '../../report/nodes/judge';
 import { renderCheck, renderNodes, renderNodesCsv, renderNodesJson, renderUnknown } from '../../report/nodes/nodes';
 import { parseTimeArgument } from '../arguments';
 import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
@@ -75,8 +67,7 @@ async function findNodes(
   const hosts = await sources.hosts(terminal.env, { ...settings, command_timeout: seconds });
   if (typeof hosts === 'string' && !options.check) warn(terminal, `hosts without a heartbeat are not listed: ${hosts}`);
   const listed = typeof hosts === 'string' ? [] : hosts;
-  const heartbeats = heartbeatsSince(since, known, listed);
-  const nodes = judgeNodes(heartbeats, silentHosts(listed, heartbeats), terminal.now(), patience);
+  const nodes = judgeNodes(known, listed, since, terminal.now(), patience);
   if (nodes.length > 0) return nodes;
   throw new CommandError(
     `no host has sent a heartbeat (--since ${options.since}); each sends its first with a job's record, or by "qmemacct flush"`,

@@ -6,7 +6,7 @@ import type { NodeHeartbeat } from '../../record/node-status';
 import { judgeNodes, USUAL_PATIENCE } from '../nodes/judge';
 import type { HostProblems, SilentNode, Coverage } from './report';
 
-export interface HostFindings {
+interface HostFindings {
   /** By host: the week before the period, and the period. */
   readonly before: readonly SummaryGroup[];
   readonly during: readonly SummaryGroup[];
@@ -48,7 +48,7 @@ export function hostsWithoutJobs({ before, during }: HostFindings): string[] {
 
 /** Hosts whose last heartbeat shows a problem. */
 export function hostProblems(heartbeats: readonly NodeHeartbeat[], now: Date): HostProblems[] {
-  return judgeNodes(heartbeats, [], now, USUAL_PATIENCE)
+  return judgeNodes(heartbeats, [], 0, now, USUAL_PATIENCE)
     .filter(({ state }) => state !== 'ok')
     .map(({ host, node, state, problems }) => ({ cluster: node?.cluster ?? '', host, state, problems }));
 }

@@ -79,17 +79,23 @@ const worst = (states: readonly NodeState[]): NodeState =>
 export const worstState = (nodes: readonly JudgedNode[]): NodeState => worst(nodes.map(({ state }) => state));
 
 /**
- * Every host with a heartbeat, and Grid Engine's hosts without one (`silent`): the worst first, then those with the
- * oldest heartbeat, then by name.
+ * The hosts with a heartbeat since then (ms since the epoch), and all of Grid Engine's `hosts`: the worst first, then
+ * those with the oldest heartbeat, then by name.
  */
 export function judgeNodes(
   heartbeats: readonly NodeHeartbeat[],
-  silent: readonly string[],
+  hosts: readonly string[],
+  since: number,
   now: Date,
   patience: Patience,
 ): readonly JudgedNode[] {
+  const nameOf = hostNames(hosts);
+  const listed = new Set(hosts);
+  const names = new Set(heartbeats.map(({ host }) => nameOf(host)));
+  const shown = heartbeats.filter((node) => Date.parse(node.heartbeat_at) >= since || listed.has(nameOf(node.host)));
+  const silent = hosts.filter((host) => !names.has(nameOf(host)));
   const judged = [
-    ...heartbeats.map((node): JudgedNode => {
+    ...shown.map((node): JudgedNode => {
       const problems = problemsOf(node, now, patience);
       const state = worst(problems.map(([one]) => one));
       return { host: node.host, node, state, problems: problems.map(([, says]) => says) };
@@ -108,22 +114,4 @@ export function judgeNodes(
       (a.state === 'ok' ? 0 : lastHeartbeat(a).localeCompare(lastHeartbeat(b))) ||
       a.host.localeCompare(b.host),
   );
-}
-
-/** The heartbeats since then (ms since the epoch), and those of Grid Engine's hosts, however old. */
-export function heartbeatsSince(
-  since: number,
-  heartbeats: readonly NodeHeartbeat[],
-  hosts: readonly string[],
-): readonly NodeHeartbeat[] {
-  const nameOf = hostNames(hosts);
-  const listed = new Set(hosts);
-  return heartbeats.filter(({ host, heartbeat_at: at }) => Date.parse(at) >= since || listed.has(nameOf(host)));
-}
-
-/** Grid Engine's hosts without a heartbeat. */
-export function silentHosts(hosts: readonly string[], heartbeats: readonly NodeHeartbeat[]): readonly string[] {
-  const nameOf = hostNames(hosts);
-  const names = new Set(heartbeats.map(({ host }) => nameOf(host)));
-  return hosts.filter((host) => !names.has(nameOf(host)));
 }

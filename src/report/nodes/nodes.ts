@@ -37,8 +37,6 @@ function clockCell({ clock_offset_seconds: offset }: NodeHeartbeat): string {
 
 const listenerCell = ({ listener }: NodeHeartbeat): string => (listener === null ? '' : listener ? 'runs' : 'none');
 
-const versionOf = ({ node }: JudgedNode): string | null => node?.version ?? null;
-
 function row({ host, node, state, problems }: JudgedNode, clusters: boolean, screen: Screen): readonly string[] {
   const known =
     node === null
@@ -62,7 +60,7 @@ const countOf = (nodes: readonly JudgedNode[], state: NodeState): number =>
 /** "1.2.3 (40), 1.2.2 (2)": the most common first. */
 function versionsText(nodes: readonly JudgedNode[]): string {
   const counts = new Map<string, number>();
-  for (const version of nodes.flatMap((node) => versionOf(node) ?? []))
+  for (const version of nodes.flatMap(({ node }) => node?.version ?? []))
     counts.set(version, (counts.get(version) ?? 0) + 1);
   return [...counts]
     .sort(([, a], [, b]) => b - a)

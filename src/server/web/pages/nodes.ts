@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../base/units';
-import { heartbeatsSince, judgeNodes, silentHosts, USUAL_PATIENCE } from '../../../report/nodes/judge';
+import { judgeNodes, USUAL_PATIENCE } from '../../../report/nodes/judge';
 import { NODE_COLUMNS, nodeCells, nodesText } from '../../../report/nodes/nodes';
 import { nodesAnswer } from '../../accounting/answer-shapes';
 import { html } from '../html';
@@ -19,8 +19,7 @@ export const nodesPage = pageRoute({
     const question = { what: 'nodes', query: { since: 0 } } as const;
     const { nodes: known } = await askAccounting(asked, question, nodesAnswer);
     const hosts = asked.site.live.current()?.view?.hosts.map(({ name }) => name) ?? [];
-    const heartbeats = heartbeatsSince(asked.now - WEEK_MS, known, hosts);
-    const nodes = judgeNodes(heartbeats, silentHosts(hosts, heartbeats), new Date(asked.now), USUAL_PATIENCE);
+    const nodes = judgeNodes(known, hosts, asked.now - WEEK_MS, new Date(asked.now), USUAL_PATIENCE);
     const screen = webScreen(asked.now);
     const body =
       nodes.length === 0
