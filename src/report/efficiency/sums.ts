@@ -1,9 +1,9 @@
+import { JOULES_PER_KWH } from '../../base/units';
 import type { Totals } from '../../record/totals';
 import { unusedGibHours } from '../records/unused';
 import type { Fitting } from './report';
 
 const SECONDS_PER_HOUR = 3600;
-const JOULES_PER_KWH = 3_600_000;
 
 const ratio = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
 

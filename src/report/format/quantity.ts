@@ -1,3 +1,4 @@
+import { JOULES_PER_KWH } from '../../base/units';
 import { formatMoment } from './local-time';
 import type { Glyphs } from '../screen/screen';
 import {
@@ -54,7 +55,6 @@ function withPrefix(value: number, unit: string): string {
 }
 
 const MOST_COUNTED_OUT = 1e7;
-const JOULES_PER_KWH = 3.6e6;
 
 type UnitGlyphs = Pick<Glyphs, 'degree' | 'dot'>;
 

@@ -1,4 +1,6 @@
-import { sumOfKnown } from '../../base/known';
+import { largestOfKnown, sumOfKnown } from '../../base/known';
+import { largestFirst } from '../../base/largest-first';
+import { JOULES_PER_KWH } from '../../base/units';
 import { jobLineOf, perHost, endOrStart, type JobLine } from '../../accounting/job-line';
 import { H_VMEM } from '../../gridengine/memory-complex';
 import { memoryEfficiency, queueWait } from '../../record/efficiency';
@@ -65,27 +67,9 @@ export const cellOf = ({ cell, summed }: RecordColumn, line: ListLine, screen: S
 
 type Of<T> = (record: JobRecord) => T;
 
-function largest(line: RecordLine, of: Of<number | null>): JobRecord {
-  let [largest] = line;
-  let most = -Infinity;
-  for (const record of line) {
-    const value = of(record) ?? -1;
-    if (value <= most) continue;
-    largest = record;
-    most = value;
-  }
-  return largest;
-}
-
-const overTime = (record: JobRecord, bytes: number | null): number | null =>
-  bytes === null || record.wallclock_seconds === null ? null : bytes * record.wallclock_seconds;
-
-const heldOf = (bracket: Bracket | null): number | null => bracket && figureOf(bracket);
-
-/** The value that all records of a line have, or how many different ones there are. */
-function agreed(line: RecordLine, screen: Screen, what: string, of: Of<string | null>): string {
-  const values = new Set(line.map(of).filter((value) => value !== null));
-  return values.size <= 1 ? screen.safe([...values][0] ?? '') : `${formatCount(values.size)} ${what}`;
+function requestedByteSeconds(record: JobRecord): number | null {
+  const requested = requestedBytes(record);
+  return requested === null || record.wallclock_seconds === null ? null : requested * record.wallclock_seconds;
 }
 
 function moment(text: string | null, screen: Screen): string {
@@ -145,8 +129,9 @@ function jobText({ records, tasks, masters, host, latest }: JobLine, screen: Scr
 const peakCell =
   (of: Of<Bracket | null>): RecordColumn['cell'] =>
   (line, screen) => {
-    const bracket = of(largest(line, (record) => heldOf(of(record))));
-    return bracket === null ? '' : formatPeak(bracket, screen.glyphs);
+    const brackets = line.flatMap((record) => of(record) ?? []);
+    const [bracket] = largestFirst(brackets, figureOf);
+    return bracket === undefined ? '' : formatPeak(bracket, screen.glyphs);
   };
 
 /** The peak; where none was measured, Grid Engine's figure. */
@@ -177,41 +162,31 @@ const orNothing = (value: number | null, format: (value: number) => string): str
 
 /** "4 GiB", "mem_free 4 GiB". */
 function requestCell(line: RecordLine, screen: Screen): string {
-  const request = requestOf(largest(line, (record) => requestOf(record)?.request_bytes ?? null));
+  const requests = line.flatMap((record) => requestOf(record) ?? []);
+  const [request] = largestFirst(requests, ({ request_bytes: bytes }) => bytes ?? -1);
   if (request?.request_bytes == null) return '';
   const size = formatRequested(request.request_bytes);
   return request.complex === H_VMEM ? size : `${screen.safe(request.complex)} ${size}`;
 }
 
 const sizeCell =
-  (of: Of<number | null>, format: (bytes: number) => string): RecordColumn['cell'] =>
-  (line) => {
-    const bytes = of(largest(line, of));
-    return bytes === null ? '' : format(bytes);
-  };
+  (of: Of<number | null>, format: (value: number) => string): RecordColumn['cell'] =>
+  (line) =>
+    orNothing(largestOfKnown(line.map(of)), format);
 
 const sumCell =
   (of: Of<number | null>, format: (value: number) => string): RecordColumn['cell'] =>
-  (line) => {
-    const value = sumOfKnown(line.map(of));
-    return value === null ? '' : format(value);
-  };
-
-const hostSumCell =
-  (of: Of<number | null>, format: (value: number) => string): RecordColumn['cell'] =>
-  (line) => {
-    const value = sumOfKnown(perHost(line).map(of));
-    return value === null ? '' : format(value);
-  };
+  (line) =>
+    orNothing(sumOfKnown(line.map(of)), format);
 
 const textCell =
   (of: Of<string | null>, what: string): RecordColumn['cell'] =>
-  (line, screen) =>
-    agreed(line, screen, what, of);
+  (line, screen) => {
+    const values = new Set(line.map(of).filter((value) => value !== null));
+    return agreedText({ value: [...values][0] ?? null, values: values.size }, screen, what);
+  };
 
 const numberText = (value: number | null): string | null => (value === null ? null : String(value));
-
-const JOULES_IN_A_KWH = 3_600_000;
 
 /** Joules charged to the job: its share of the CPU packages and of the memory. */
 const energyOf: Of<number | null> = ({ metrics: { energy_package_joules: packages, energy_dram_joules: dram } }) =>
@@ -359,7 +334,7 @@ export const RECORD_COLUMNS = {
     head: 'requested',
     says: 'requested memory-hours, in GiB x h',
     align: 'right',
-    cell: hostSumCell((record) => overTime(record, requestedBytes(record)), formatGibHours),
+    cell: (line) => orNothing(sumOfKnown(perHost(line).map(requestedByteSeconds)), formatGibHours),
   },
   used: {
     head: 'used',
@@ -392,7 +367,7 @@ export const RECORD_COLUMNS = {
     head: 'energy',
     says: 'energy charged to the job, in kWh',
     align: 'right',
-    cell: sumCell(energyOf, (joules) => formatNumber(joules / JOULES_IN_A_KWH)),
+    cell: sumCell(energyOf, (joules) => formatNumber(joules / JOULES_PER_KWH)),
   },
   processes: {
     head: 'processes',

@@ -1,3 +1,4 @@
+import { JOULES_PER_KWH } from '../../base/units';
 import type { Totals } from '../../record/totals';
 import { unusedOfAll, unusedText } from './unused';
 
@@ -70,7 +71,7 @@ export const RANKINGS = {
     head: () => 'kWh',
     count: false,
     says: 'energy charged to the jobs, where it is known',
-    of: (totals) => totals.energy_joules / 3_600_000,
+    of: (totals) => totals.energy_joules / JOULES_PER_KWH,
   },
   jobs: counted('jobs', 'jobs', 'jobs', 'jobs and array tasks'),
   running: counted('running', 'running', 'running jobs', 'records of jobs that run'),
