@@ -73,8 +73,5 @@ export class CsvWriter implements AccountWriter {
   }
 }
 
-/** CSV of accounts that are all at hand, in pieces. */
-const csvPieces = (accounts: Iterable<Account>): Iterable<string> => new CsvWriter().some(accounts);
-
 /** CSV of accounts as one text. */
-export const renderCsv = (accounts: Iterable<Account>): string => [...csvPieces(accounts)].join('');
+export const renderCsv = (accounts: Iterable<Account>): string => [...new CsvWriter().some(accounts)].join('');

@@ -89,12 +89,8 @@ export class JsonWriter implements AccountWriter {
   }
 }
 
-/** JSON of accounts that are all at hand, in pieces. */
-function* jsonPieces(accounts: Iterable<Account>, ...more: Parameters<JsonWriter['end']>): Generator<string, void> {
-  const writer = new JsonWriter();
-  yield* writer.some(accounts);
-  yield* writer.end(...more);
-}
-
 /** JSON of accounts as one text. */
-export const renderJson = (...parts: Parameters<typeof jsonPieces>): string => [...jsonPieces(...parts)].join('');
+export function renderJson(accounts: Iterable<Account>, ...more: Parameters<JsonWriter['end']>): string {
+  const writer = new JsonWriter();
+  return [...writer.some(accounts), ...writer.end(...more)].join('');
+}

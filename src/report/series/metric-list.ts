@@ -1,4 +1,4 @@
-import { escapeForCsv } from '../format/escape';
+import { renderCsvRows } from '../records/csv';
 import type { Screen } from '../screen/screen';
 import { renderTable } from '../screen/table';
 import { wrap } from '../screen/layout';
@@ -97,6 +97,5 @@ export function renderMetricJson(all: readonly MetricFacts[]): string {
 }
 
 export function renderMetricCsv(all: readonly MetricFacts[]): string {
-  const rows = all.map((facts) => COLUMNS.map((column) => escapeForCsv(cell(facts, column))));
-  return [[...COLUMNS], ...rows].map((row) => `${row.join(',')}\n`).join('');
+  return renderCsvRows([COLUMNS, ...all.map((facts) => COLUMNS.map((column) => cell(facts, column)))]);
 }

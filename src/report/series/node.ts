@@ -60,18 +60,16 @@ const HEADS = [
 ] as const;
 
 interface Row {
-  readonly heading: string;
   readonly cells: readonly string[];
   readonly mean: number;
 }
 
-function rowOf(heading: string, series: MetricSeries, screen: Screen): Row[] {
+function rowOf(series: MetricSeries, screen: Screen): Row[] {
   const summary = summarize(series);
   if (summary === null) return [];
   const { latest, mean, max } = summary;
   return [
     {
-      heading,
       cells: [seriesName(series, screen), ...[latest, mean, max].map((value) => formatValue(series, value, screen))],
       mean,
     },
@@ -82,14 +80,14 @@ function rowOf(heading: string, series: MetricSeries, screen: Screen): Row[] {
 export function renderSeriesTable(series: readonly MetricSeries[], screen: Screen): string[] {
   return renderTable(
     HEADS,
-    series.flatMap((one) => rowOf('', one, screen)).map(({ cells }) => cells),
+    series.flatMap((one) => rowOf(one, screen)).map(({ cells }) => cells),
     screen,
   );
 }
 
 function renderSummary(series: readonly MetricSeries[], screen: Screen): string[] {
   const sections = SUMMARY.map(({ heading, shown }) => {
-    const rows = series.filter(({ metric }) => shown.test(metric)).flatMap((one) => rowOf(heading, one, screen));
+    const rows = series.filter(({ metric }) => shown.test(metric)).flatMap((one) => rowOf(one, screen));
     // Of many rows (64 CPUs, ten interfaces) those with the highest means, in the order of the metrics.
     const least = rows.map(({ mean }) => mean).sort((a, b) => b - a)[MOST_ROWS - 1] ?? -Infinity;
     const kept = rows.filter(({ mean }) => mean >= least).slice(0, MOST_ROWS);

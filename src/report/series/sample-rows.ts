@@ -1,5 +1,6 @@
 import type { StreamedSample } from '../../sampler/series/sample-stream';
-import { escapeForCsv, escapeJson } from '../format/escape';
+import { escapeJson } from '../format/escape';
+import { renderCsvRows } from '../records/csv';
 
 /** What is the same in every row. */
 export interface RowContext {
@@ -77,10 +78,7 @@ export function sampleRowJson(row: SampleRow): string {
   return `${escapeJson(JSON.stringify(row))}\n`;
 }
 
-const cell = (value: string | number): string => (typeof value === 'string' ? escapeForCsv(value) : String(value));
-
 /** A line of CSV; the first one of a file needs the head. */
 export function sampleRowCsv(row: SampleRow, withHead: boolean): string {
-  const line = `${Object.values(row).map(cell).join(',')}\n`;
-  return withHead ? `${Object.keys(row).join(',')}\n${line}` : line;
+  return renderCsvRows([...(withHead ? [Object.keys(row)] : []), Object.values(row)]);
 }
