@@ -106,9 +106,7 @@ function gauges({ site }: Report, screen: Screen): readonly Gauge[] {
     { name: 'Memory, mean', share: site.memory_efficiency, amount: usedOfRequested(site), toneOf: shareTone },
     { name: 'Memory, peak', share: site.peak_efficiency, amount: peakOfRequested(site), toneOf: shareTone },
     { name: 'CPU', share: site.cpu_efficiency, amount: coreTimes(site), toneOf: busyTone },
-  ].map(({ name, share, amount, toneOf }) => {
-    return { name, share, amount: ownWords(amount, screen), tone: share === null ? 'good' : toneOf(share) };
-  });
+  ].map(({ name, share, amount, toneOf }) => ({ name, share, amount: ownWords(amount, screen), tone: toneOf(share) }));
 }
 
 interface Bar {

@@ -42,18 +42,8 @@ function totalGauges(totals: Totals, screen: Screen): Gauge[] {
   const held = usedShare(totals);
   const busy = cpuShare(totals);
   return [
-    {
-      name: 'Memory',
-      share: held,
-      amount: memoryAmount(totals, dot),
-      tone: held === null ? 'good' : shareTone(held),
-    },
-    {
-      name: 'CPU',
-      share: busy,
-      amount: cpuAmount(totals, dot),
-      tone: busy === null ? 'good' : busyTone(busy),
-    },
+    { name: 'Memory', share: held, amount: memoryAmount(totals, dot), tone: shareTone(held) },
+    { name: 'CPU', share: busy, amount: cpuAmount(totals, dot), tone: busyTone(busy) },
   ];
 }
 

@@ -108,12 +108,12 @@ export function renderCurve(
 
   const lines: string[] = [];
   if (broken) {
-    lines.push(`${padStart(limitLabel, labelWidth)} ${glyphs.limitTick}${dashes}`);
+    lines.push(`${padStart(limitLabel, labelWidth)} ${glyphs.axisTick}${dashes}`);
     if (!isSmall) lines.push(`${padStart('', labelWidth)} ${glyphs.axisBreak}`);
   }
   for (let row = height - 1; row >= 0; row -= 1) {
     const label = row === limitRow ? limitLabel : row === peakRow ? peakLabel : '';
-    const side = row === limitRow ? glyphs.limitTick : label === '' ? glyphs.axisSide : glyphs.axisTick;
+    const side = label === '' ? glyphs.axisSide : glyphs.axisTick;
     let curve = '';
     let run = '';
     let inCurve = true;

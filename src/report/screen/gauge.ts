@@ -18,14 +18,15 @@ const LITTLE = 0.5;
 /** CPU use above this share is judged like this share, since busy slots are good. */
 const BUSY = 0.8;
 
-/** Green where most of the request is used, yellow for little or nearly all, red above it. */
-export function shareTone(share: number): Tone {
+/** Green where most of the request is used, or its use is unknown, yellow for little or nearly all, red above it. */
+export function shareTone(share: number | null): Tone {
+  if (share === null) return 'good';
   if (share > 1) return 'bad';
   return share >= CLOSE_TO_LIMIT || share < LITTLE ? 'warning' : 'good';
 }
 
 /** The tone of a CPU share: slots that are all busy are as they should be. */
-export const busyTone = (share: number): Tone => shareTone(Math.min(share, BUSY));
+export const busyTone = (share: number | null): Tone => shareTone(share === null ? null : Math.min(share, BUSY));
 
 /** "25 %" in its colour; '' where it is unknown. */
 export const shareText = (share: number | null, { style }: Screen): string =>

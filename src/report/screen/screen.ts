@@ -19,7 +19,6 @@ export interface Glyphs {
   readonly barParts: readonly string[];
   readonly columnParts: readonly string[];
   readonly limitLine: string;
-  readonly limitTick: string;
   readonly axisTick: string;
   readonly axisSide: string;
   readonly axisBreak: string;
@@ -44,7 +43,6 @@ const UNICODE: Glyphs = {
   barParts: ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'],
   columnParts: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
   limitLine: '┄',
-  limitTick: '┤',
   axisTick: '┤',
   axisSide: '│',
   axisBreak: '≈',
@@ -69,7 +67,6 @@ const ASCII: Glyphs = {
   barParts: ['#'],
   columnParts: ['#'],
   limitLine: '-',
-  limitTick: '+',
   axisTick: '+',
   axisSide: '|',
   axisBreak: '~',
