@@ -18,22 +18,18 @@ const MOST_READ = 200;
 
 const costOf = ({ cost_gib_hours: gib, cost_slot_hours: slots }: Finding): number => gib ?? slots ?? 0;
 
-function lineOf(name: string, runs: readonly { readonly record: JobRecord; readonly finding: Finding }[]): ClassLine[] {
-  const [first, ...others] = runs;
-  if (first === undefined) return [];
-  const worst = others.reduce((most, one) => (costOf(one.finding) > costOf(most.finding) ? one : most), first);
+function lineOf(name: string, runs: readonly { readonly record: JobRecord; readonly finding: Finding }[]): ClassLine {
+  const worst = runs.reduce((most, one) => (costOf(one.finding) > costOf(most.finding) ? one : most));
   const { cluster, job_id, task_id, owner, job_name } = worst.record;
-  return [
-    {
-      class: name,
-      severity: first.finding.severity,
-      runs: runs.length,
-      owners: new Set(runs.map(({ record }) => record.owner)).size,
-      cost_gib_hours: sumOfKnown(runs.map(({ finding }) => finding.cost_gib_hours)),
-      cost_slot_hours: sumOfKnown(runs.map(({ finding }) => finding.cost_slot_hours)),
-      worst: { cluster, job_id, task_id, owner, job_name, evidence: worst.finding.evidence },
-    },
-  ];
+  return {
+    class: name,
+    severity: worst.finding.severity,
+    runs: runs.length,
+    owners: new Set(runs.map(({ record }) => record.owner)).size,
+    cost_gib_hours: sumOfKnown(runs.map(({ finding }) => finding.cost_gib_hours)),
+    cost_slot_hours: sumOfKnown(runs.map(({ finding }) => finding.cost_slot_hours)),
+    worst: { cluster, job_id, task_id, owner, job_name, evidence: worst.finding.evidence },
+  };
 }
 
 /** The classes of the runs on some days. Rejects with StoreError. */
@@ -51,7 +47,7 @@ export async function askForClasses(
     runs: judged.length,
     complete: where.days === null && !cut && judged.every((run) => run.complete),
     lines: [...groupBy(found, ({ finding }) => finding.class)]
-      .flatMap(([name, runs]) => lineOf(name, runs))
+      .map(([name, runs]) => lineOf(name, runs))
       .sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || b.runs - a.runs),
   };
 }

@@ -39,19 +39,18 @@ const MOST_DAYS = 3;
  */
 export function heavyDays(weights: readonly DayWeight[], period: Span, budget: number): HeavyDays {
   const candidates = weights.filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight);
-  let records = 0;
-  let taken = 0;
-  const chosen = candidates.filter((day, index) => {
-    if (taken === MOST_DAYS || (index > 0 && records + day.records > budget)) return false;
-    taken += 1;
-    records += day.records;
-    return true;
-  });
   if (candidates.length === 0) return { spans: [], days: null };
   if (weights.reduce((sum, day) => sum + day.records, 0) <= budget) return { spans: [period], days: null };
 
+  const chosen: string[] = [];
+  let room = budget;
+  for (const { day, records } of candidates) {
+    if (chosen.length === MOST_DAYS || (chosen.length > 0 && records > room)) continue;
+    chosen.push(day);
+    room -= records;
+  }
   const spans: Span[] = [];
-  for (const { day } of chosen.slice().sort((a, b) => (a.day < b.day ? -1 : 1))) {
+  for (const day of chosen.sort()) {
     const begin = Date.parse(day);
     const since = Math.max(period.since, begin);
     const until = Math.min(period.until, begin + DAY_MS);
@@ -60,6 +59,5 @@ export function heavyDays(weights: readonly DayWeight[], period: Span, budget: n
     if (last?.until === since) spans[spans.length - 1] = { since: last.since, until };
     else spans.push({ since, until });
   }
-  const days = chosen.length === candidates.length ? null : chosen.map(({ day }) => day).sort();
-  return { spans, days };
+  return { spans, days: chosen.length === candidates.length ? null : chosen };
 }

@@ -1,4 +1,3 @@
-import { GIB } from '../../base/units';
 import { groupBy } from '../../base/group-by';
 import { largestOfKnown } from '../../base/known';
 import { countedByGridEngine } from '../../record/cause';
@@ -10,6 +9,7 @@ import { FAR_BELOW_LIMIT } from '../../record/sums';
 import type { MemoryPrediction, Prediction } from '../advice/class-advice';
 import { adviseRequest, type Advice } from '../advice/advice';
 import { judgedBy } from '../advice/fit';
+import { gibHoursOf } from '../format/units';
 import { endingLabel } from '../job/ending';
 import { unusedByteSeconds } from '../../accounting/job-line';
 import { toJobLines } from '../records/lines';
@@ -17,9 +17,7 @@ import { needsOf } from '../job/job-whole';
 import { nextTime } from '../advice/next-time';
 import type { KilledFound } from './killed-jobs';
 import type { JobLine, LineAdvice } from './report';
-import type { WholeJobs } from './whole-jobs';
-
-const BYTE_SECONDS = GIB * 3600;
+import { jobOf, type WholeJobs } from './whole-jobs';
 
 /** The jobs of one owner and name class: their sums, and some of their records. */
 export interface NameFound extends WholeJobs {
@@ -43,7 +41,7 @@ const unusedOf = (job: readonly JobRecord[]): number =>
   unusedByteSeconds(job, ({ peak_rss: peak }) => peak && figureOf(peak)) ?? 0;
 
 const wasteOfJobs = (records: readonly JobRecord[]): number =>
-  toJobLines(records, 'unused').reduce((sum, job) => sum + unusedOf(job), 0) / BYTE_SECONDS;
+  gibHoursOf(toJobLines(records, 'unused').reduce((sum, job) => sum + unusedOf(job), 0));
 
 /** "41 ok, 2 exit 1"; for a single record only the label. */
 function endingOf(records: readonly JobRecord[]): string {
@@ -70,7 +68,7 @@ const firstKnown = <Key extends 'project' | 'queue' | 'job_name'>(
 
 type LineSums = Pick<JobLine, 'records' | 'jobs' | 'complete' | 'waste_gib_hours' | 'ending'>;
 
-function toLine(records: readonly [JobRecord, ...JobRecord[]], sums: LineSums, advice: LineAdvice | null): JobLine {
+function toLine(records: readonly JobRecord[], sums: LineSums, advice: LineAdvice | null): JobLine {
   const worst = records.reduce((most, record) => (unusedOf([record]) > unusedOf([most]) ? record : most));
   const names = new Set(records.map(({ job_name: name }) => name));
   return {
@@ -109,14 +107,12 @@ function peakOf(records: readonly JobRecord[]): Pick<JobLine, 'peak_bytes' | 'pe
   return { peak_bytes: figureOf(highest), peak_is_lower_bound: measuredUpper(highest) === null, maxvmem_bytes: null };
 }
 
-const jobsOf = (records: readonly JobRecord[]): number =>
-  new Set(records.map(({ cluster, job_id: job, task_id: task }) => `${cluster} ${job} ${task ?? ''}`)).size;
+const jobsOf = (records: readonly JobRecord[]): number => new Set(records.map(jobOf)).size;
 
 /** The jobs of a name (an array, all hosts of a parallel job) as one line; null: none of them is known. */
 export function lineOfName(found: NameFound): JobLine | null {
   const { all, jobs, failed, waste_gib_hours: waste, records, needs, prediction } = found;
-  const [first, ...rest] = records;
-  if (first === undefined) return null;
+  if (records.length === 0) return null;
   const known = jobsOf(records);
   const advice = adviceFor(
     prediction === null ? needs : needs.map((record) => judgedBy(record, prediction.complex)),
@@ -126,7 +122,7 @@ export function lineOfName(found: NameFound): JobLine | null {
   const unseen = known < jobs && needs.some(({ slots }) => (slots ?? 1) > 1);
   const ending = known >= jobs ? endingOf(records) : failed === 0 ? 'ok' : `${failed} of ${all} failed`;
   return toLine(
-    [first, ...rest],
+    records,
     { records: all, jobs, complete: true, waste_gib_hours: waste, ending },
     unseen && advice?.risk === null ? null : advice,
   );

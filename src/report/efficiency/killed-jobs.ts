@@ -12,7 +12,7 @@ import { formatClock, parseTime } from '../format/local-time';
 import { MEMORY_CAUSES } from '../why/hypothesis';
 import { whyEnded, type Why } from '../why/why';
 import type { Words } from '../why/words';
-import { isPart, wholeRun } from './whole-jobs';
+import { isPart, jobOf, wholeRun } from './whole-jobs';
 
 /** One run of a job that ended for lack of memory: all its records, and why that is thought. */
 interface KilledRun {
@@ -22,15 +22,15 @@ interface KilledRun {
 
 /** Jobs of one owner, of names that differ in their digits only. */
 export interface KilledFound {
-  /** The records of runs that memory ended. */
-  readonly records: readonly [JobRecord, ...JobRecord[]];
+  /** The records of runs that memory ended, at least one. */
+  readonly records: readonly JobRecord[];
   /** The runs that were examined one by one. */
   readonly runs: readonly KilledRun[];
   /** The memory that past runs like the first of these predict to be enough; null: no prediction. */
   readonly prediction: Prediction | null;
 }
 
-export interface KilledJobs {
+interface KilledJobs {
   readonly found: readonly KilledFound[];
   /** Records that the sums count as ended by memory, but that proved on examination to have another cause. */
   readonly otherwise: number;
@@ -57,8 +57,7 @@ function lineKey({ owner, job_name: name, pe_task_id: task, job_id: job }: JobRe
   return JSON.stringify([owner, name === null ? null : nameClass(name), name === null && task !== null ? job : null]);
 }
 
-const runKey = (record: JobRecord): string =>
-  isPart(record) ? `${record.cluster} ${record.job_id} ${record.task_id ?? ''}` : recordKeyText(record);
+const runKey = (record: JobRecord): string => (isPart(record) ? jobOf(record) : recordKeyText(record));
 
 interface Judged {
   readonly found: Omit<KilledFound, 'prediction'> | null;
@@ -91,11 +90,7 @@ async function judge(
     kept.push(...parts);
     runs.push({ records: run, why });
   }
-  const [one, ...others] = kept;
-  return {
-    found: one === undefined ? null : { records: [one, ...others], runs },
-    otherwise: records.length - kept.length,
-  };
+  return { found: kept.length === 0 ? null : { records: kept, runs }, otherwise: records.length - kept.length };
 }
 
 /**

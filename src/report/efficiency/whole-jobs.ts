@@ -17,6 +17,9 @@ export interface WholeJobs {
 export const isPart = ({ granted_hosts: hosts, pe_task_id: task }: JobRecord): boolean =>
   task !== null || (hosts?.length ?? 0) > 1;
 
+/** The same text for all records of a job or array task. */
+export const jobOf = ({ cluster, job_id: job, task_id: task }: JobRecord): string => `${cluster} ${job} ${task ?? ''}`;
+
 /** All records of the run that `part` belongs to, as the store has them. Rejects with StoreError. */
 export async function wholeRun(reader: Pick<AccountingReader, 'job'>, part: JobRecord): Promise<readonly JobRecord[]> {
   const { cluster, job_id, task_id } = part;
@@ -33,9 +36,7 @@ export async function withWholeJobs(
   records: readonly JobRecord[],
 ): Promise<WholeJobs> {
   const plain = records.filter((record) => !isPart(record));
-  const jobs = groupBy(records.filter(isPart), ({ cluster, job_id: job, task_id: task }) =>
-    [cluster, job, task ?? ''].join(' '),
-  );
+  const jobs = groupBy(records.filter(isPart), jobOf);
   const hosts: JobRecord[] = [];
   const needs: JobRecord[] = [];
   let made = 0;
