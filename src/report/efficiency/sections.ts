@@ -1,4 +1,5 @@
-import { formatCount, formatPercent, formatRequested, plural } from '../format/units';
+import { jobTaskName } from '../../record/job-name';
+import { formatCount, formatNumber, formatPercent, formatRequested, plural } from '../format/units';
 import { gridEngineText } from '../records/unused';
 import { WAITS_TEXT, WAITS_TITLE, waitTable } from '../records/waits';
 import { costText } from '../rules/class-lines';
@@ -6,16 +7,13 @@ import { shareTone } from '../screen/gauge';
 import { isNamed, type ClassLine, type JobLine, type JobList, type Report, type ReportGroup } from './report';
 import type { Column, Medium, Part, Piece, Row, Section, Text, Words } from './section';
 import {
-  amount,
   causeText,
   costliestText,
   coverageText,
   DIMENSION_NAMES,
   energyText,
   farBelowText,
-  GIB_HOURS,
   isPartlyKnown,
-  jobNumber,
   judgedText,
   killedText,
   leftOutText,
@@ -136,15 +134,15 @@ function hostProblems({ host_problems: hosts }: Report): Section {
 
 const GROUP_COLUMNS: readonly ColumnOf<ReportGroup>[] = [
   { head: 'jobs', align: 'right', cell: ({ sums }) => formatCount(sums.jobs) },
-  { head: 'core h', align: 'right', dispensable: 4, wide: true, cell: ({ sums }) => amount(sums.core_hours) },
+  { head: 'core h', align: 'right', dispensable: 4, wide: true, cell: ({ sums }) => formatNumber(sums.core_hours) },
   { head: 'CPU', align: 'right', dispensable: 2, wide: true, cell: ({ sums }) => share(sums.cpu_efficiency) || NONE },
-  { head: 'requested', align: 'right', cell: ({ sums }) => amount(sums.requested_gib_hours) },
+  { head: 'requested', align: 'right', cell: ({ sums }) => formatNumber(sums.requested_gib_hours) },
   {
     head: 'limit',
     align: 'right',
     dispensable: 9,
     wide: true,
-    cell: ({ sums }) => amount(sums.limit_gib_hours),
+    cell: ({ sums }) => formatNumber(sums.limit_gib_hours),
     if: ({ sums }) => Math.abs(sums.limit_gib_hours - sums.requested_gib_hours) > 0.01 * sums.requested_gib_hours,
   },
   {
@@ -178,7 +176,7 @@ const GROUP_COLUMNS: readonly ColumnOf<ReportGroup>[] = [
     align: 'right',
     dispensable: 8,
     wide: true,
-    cell: ({ sums: { energy_kwh: energy } }) => (energy === null ? '' : amount(energy)),
+    cell: ({ sums: { energy_kwh: energy } }) => (energy === null ? '' : formatNumber(energy)),
   },
 ];
 
@@ -201,7 +199,7 @@ function groups(report: Report, medium: Medium): Section {
       tableOf(medium, [named, ...GROUP_COLUMNS], shown),
       note(rest > 0 ? `And ${formatCount(rest)} more: --format csv has them all.` : null),
       note(
-        `Requested, peak, mean, waste: ${GIB_HOURS}, of jobs with a request where any has one; peak: the highest reached; mean: average over time; waste: requested minus peak${withPeak}.`,
+        `Requested, peak, mean, waste: GiB·h, of jobs with a request where any has one; peak: the highest reached; mean: average over time; waste: requested minus peak${withPeak}.`,
       ),
     ],
   };
@@ -250,7 +248,7 @@ const WASTE: LineColumn = {
   align: 'right',
   dispensable: 3,
   wide: true,
-  cell: (line) => amount(line.waste_gib_hours),
+  cell: (line) => formatNumber(line.waste_gib_hours),
 };
 const ENDED: LineColumn = { head: 'ended', dispensable: 1, shrinksTo: 8, wide: true, cell: ({ ending }) => ending };
 const NEXT: LineColumn = {
@@ -297,7 +295,7 @@ function killed(report: Report, medium: Medium): Section {
   const columns = columnsFor(medium, [...jobColumns(owner === null), HOST, LIMIT, PEAK, ENDED, NEXT], list.lines);
   const rows = list.lines.flatMap((line) => {
     const cause = causeText(line);
-    const remark = cause === null ? {} : { remark: { of: jobNumber(line), says: { sentence: cause } } };
+    const remark = cause === null ? {} : { remark: { of: jobTaskName(line), says: { sentence: cause } } };
     return rowsOf(columns, [line]).map((row) => ({ ...row, ...remark }));
   });
   return {

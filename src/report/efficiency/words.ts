@@ -33,8 +33,6 @@ import type { Sums } from './sums';
 /** Stands for a value that is unknown, or for none. */
 export const NONE = '–';
 
-export const GIB_HOURS = 'GiB·h';
-
 export const DIMENSION_NAMES: Readonly<Record<Dimension, string>> = {
   owner: 'owner',
   project: 'project',
@@ -42,9 +40,6 @@ export const DIMENSION_NAMES: Readonly<Record<Dimension, string>> = {
   host: 'host',
   job_name: 'job name',
 };
-
-/** "1,644", "12.3"; sums need no more digits. */
-export const amount = (value: number): string => formatNumber(value);
 
 /** Memory over time, in GiB times hours, in the unit that suits it. */
 export const memoryTime = (gibHours: number): string => formatMemoryTime(gibHours, '·');
@@ -98,7 +93,7 @@ export function wasteText({ site, fitting }: Report): string {
   const wasted = `${memoryTime(site.waste_gib_hours)} were requested above the peaks`;
   if (site.waste_slot_hours === null || site.waste_jobs === null) return `${wasted}.`;
   return (
-    `${wasted}: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs, more ` +
+    `${wasted}: room for ${formatNumber(site.waste_slot_hours)} slot hours, or ${formatNumber(site.waste_jobs)} jobs, more ` +
     `(at this period's mean request of ${formatBytes((fitting.gib_per_slot ?? 0) * GIB)} a slot, ${memoryTime(fitting.gib_hours_per_job ?? 0)} a job).`
   );
 }
@@ -106,7 +101,7 @@ export function wasteText({ site, fitting }: Report): string {
 export function energyText({ energy_kwh: energy, energy_coverage: coverage }: Sums): string | null {
   if (energy === null) return null;
   const of = coverage >= 0.995 ? '' : ` (known of ${formatPercent(coverage)} of the core hours)`;
-  return `${amount(energy)} kWh${of}`;
+  return `${formatNumber(energy)} kWh${of}`;
 }
 
 /** What the sums leave out; null: nothing. */
@@ -139,16 +134,13 @@ export function farBelowText({ records }: JobList, site: Sums): string {
 export function killedText({ records }: JobList, { failed, failed_core_hours: hours }: Sums): string {
   if (failed === 0) return 'No job ended badly.';
   const by = records === 0 ? 'probably none by memory' : `${formatCount(records)} of them probably by the memory limit`;
-  return `${plural(failed, 'record')} ended badly (${amount(hours)} core hours), ${by}.`;
+  return `${plural(failed, 'record')} ended badly (${formatNumber(hours)} core hours), ${by}.`;
 }
 
 /** From how many days a list is; null: from all of them. */
 export function listNote({ looked_at_days: days }: Pick<JobList, 'looked_at_days'>): string | null {
   return days === null ? null : `From the ${plural(days.length, 'day')} with the highest sums only.`;
 }
-
-/** "408000.7" */
-export const jobNumber = (line: JobLine): string => jobTaskName(line);
 
 /** "1.53 GiB", "≥ 1.53 GiB", "~1.53 GiB" by Grid Engine, as job lists show it. */
 export function peakText({ peak_bytes: peak, peak_is_lower_bound: open, maxvmem_bytes: counted }: JobLine): string {
@@ -164,11 +156,11 @@ const moreJobs = ({ jobs, complete }: JobLine): string => `${complete ? '' : '�
 
 /** "408000.7", "408107 and 14 more". */
 export const lineJob = (line: JobLine): string =>
-  line.jobs === 1 ? jobNumber(line) : `${jobNumber(line)} and ${moreJobs(line)} more`;
+  line.jobs === 1 ? jobTaskName(line) : `${jobTaskName(line)} and ${moreJobs(line)} more`;
 
 /** The same for a narrow column: "408107 +14". */
 export const shortLineJob = (line: JobLine): string =>
-  line.jobs === 1 ? jobNumber(line) : `${jobNumber(line)} +${moreJobs(line).replace(' ', '')}`;
+  line.jobs === 1 ? jobTaskName(line) : `${jobTaskName(line)} +${moreJobs(line).replace(' ', '')}`;
 
 /** What to ask for next time, as options of qsub; null: nothing can be said. */
 export function nextRequest({ next_time: next, advice }: JobLine): string | null {
@@ -238,11 +230,11 @@ export function hoursText(report: Report): string | null {
 
 /** `value`, summed over all records but those `without` it; '' where no record has it. */
 function knownAmount(value: number, without: number, sums: Pick<Sums, 'records'>): string {
-  return knownOf(value, without, sums) === null ? '' : amount(value);
+  return knownOf(value, without, sums) === null ? '' : formatNumber(value);
 }
 
 const aboutAmount = (value: number, { with_grid_engine: records }: Sums): string =>
-  records === 0 ? '' : `~${amount(value)}`;
+  records === 0 ? '' : `~${formatNumber(value)}`;
 
 /** Memory in use over time, of jobs with a request where any has one; '' where it is unknown. */
 export const meanAmount = (sums: Sums): string => {

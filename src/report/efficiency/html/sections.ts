@@ -1,8 +1,8 @@
-import { formatCount, plural } from '../../format/units';
+import { formatCount, formatNumber, plural } from '../../format/units';
 import type { Report } from '../report';
 import { isList, type Column, type Group, type Part, type Row, type Section, type Text } from '../section';
 import { overview, toned } from '../sections';
-import { amount, coreTimes, memoryTime, NONE, peakOfRequested, share } from '../words';
+import { coreTimes, memoryTime, NONE, peakOfRequested, share } from '../words';
 import { hoursChart, sharesChart } from './charts';
 import { element, FONT, fragment, look, lookAs, type Attributes, type Child, type Html } from './markup';
 import { bar, card, code, layout, named, note, sentence, PLAIN, shareBar, SMALL } from './parts';
@@ -48,7 +48,7 @@ function tiles({ site }: Report): Html {
       ? 'no job has a peak'
       : site.waste_slot_hours === null || site.waste_jobs === null
         ? 'requested above the peaks'
-        : `requested above the peaks: as much as ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
+        : `requested above the peaks: as much as ${formatNumber(site.waste_slot_hours)} slot hours, or ${formatNumber(site.waste_jobs)} jobs`;
   const items: readonly Tile[] = [
     {
       name: 'Memory at the peak',
