@@ -1,6 +1,6 @@
 import { hostNames } from '../../gridengine/host-names';
 import type { FailingSources, NodeHeartbeat } from '../../record/node-status';
-import { formatCount, formatDuration } from '../format/units';
+import { formatDuration, plural } from '../format/units';
 
 export type NodeState = 'ok' | 'warning' | 'critical';
 const STATES: readonly NodeState[] = ['ok', 'warning', 'critical'];
@@ -50,7 +50,7 @@ function problemsOf(node: NodeHeartbeat, now: Date, patience: Patience): (readon
     [stateAfter(silent, patience), `no heartbeat for ${formatDuration(silent)}`],
     [
       stateAfter(waits, patience),
-      `${formatCount(waiting)} ${waiting === 1 ? 'record waits' : 'records wait'}, oldest ${formatDuration(waits)}`,
+      `${plural(waiting, 'record waits', 'records wait')}, oldest ${formatDuration(waits)}`,
     ],
   ];
   if (node.listener === false) found.push(['warning', 'no listener']);
@@ -60,11 +60,7 @@ function problemsOf(node: NodeHeartbeat, now: Date, patience: Patience): (readon
       'warning',
       `${failing.length === 1 ? 'a source fails' : `${failing.length} sources fail`}: ${namedSources(failing)}`,
     ]);
-  if (refused > 0)
-    found.push([
-      'warning',
-      `${formatCount(refused)} ${refused === 1 ? 'record was' : 'records were'} refused for good`,
-    ]);
+  if (refused > 0) found.push(['warning', `${plural(refused, 'record was', 'records were')} refused for good`]);
   if (offset !== null && Math.abs(offset) > CLOCK_TOLERANCE)
     found.push(['warning', `the clock is ${formatDuration(Math.abs(offset))} ${offset > 0 ? 'ahead' : 'behind'}`]);
   else if (offset === null && node.clock_synchronised === false)
