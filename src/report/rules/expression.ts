@@ -214,21 +214,3 @@ export function printExpression(expression: Expression): string {
     }
   }
 }
-
-/** Every name in an expression, each once. */
-export function namesIn(expression: Expression): readonly string[] {
-  switch (expression.kind) {
-    case 'number':
-    case 'text':
-      return [];
-    case 'name':
-      return [expression.name];
-    case 'not':
-    case 'minus':
-      return namesIn(expression.of);
-    case 'call':
-      return [...new Set(expression.of.flatMap(namesIn))];
-    case 'binary':
-      return [...new Set([...namesIn(expression.left), ...namesIn(expression.right)])];
-  }
-}

@@ -12,10 +12,9 @@ import { heldOf, needOf } from '../advice/fit';
 import { unitOfMetric, type QuantityUnit } from '../format/quantity';
 import { succeeded } from '../../record/job-end';
 import { wholeOf } from '../job/job-whole';
-import type { Type } from './check';
+import type { Meaning, Type } from './compile';
 import { growthOf } from './growth';
 import { dimensionOf, PLAIN } from './units';
-import type { Value } from './evaluate';
 
 /** Runs of one kind: of one owner, and of names that differ in their digits only. */
 export interface Kind {
@@ -58,10 +57,8 @@ export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Sub
 }
 
 /** Something that a rule can name. */
-export interface Fact {
-  readonly type: Type;
+export interface Fact extends Meaning<Subject> {
   readonly help: string;
-  readonly of: (subject: Subject) => Value;
   /** The field that it is read from, whole or a member of it. */
   readonly field?: FieldName;
   /** It is computed from memory over time, which lists are read without. */
@@ -271,18 +268,12 @@ export const FACTS: ReadonlyMap<string, Fact> = new Map([
   ...Object.entries(DERIVED),
 ]);
 
-const metricFacts = new Map<string, Fact>();
-
 /** A metric of the record, in the language's own units. */
 export function metricFact(name: string): Fact {
-  const known = metricFacts.get(name);
-  if (known !== undefined) return known;
   const unit = unitOfMetric(name);
   const { factor } = dimensionOf(unit);
-  const made = fact(numberType(unit), 'a metric', ({ record: { metrics } }) => {
+  return fact(numberType(unit), 'a metric', ({ record: { metrics } }) => {
     const value = metrics[name];
     return value === undefined ? null : value * factor;
   });
-  metricFacts.set(name, made);
-  return made;
 }

@@ -1,10 +1,9 @@
 import type { JobRecord } from '../../record/record';
 import { latestRuns, recordsOf, runGroups, type JobRun } from '../job/job-run';
 import { gibHoursOf } from '../format/units';
-import { compile, type Value, type ValueOf } from './evaluate';
-import { namesIn, type Expression } from './expression';
-import { FACTS, metricFact, subjectOf, type Fact, type Kind, type Subject } from './facts';
-import type { Rule, Severity, Template, TemplatePart } from './rule';
+import type { Value } from './compile';
+import { subjectOf, type Kind, type Subject } from './facts';
+import type { Figure, Rule, Severity, Template } from './rule';
 import type { RuleSet } from './rule-set';
 import { formatValue, PLAIN } from './units';
 
@@ -30,27 +29,12 @@ export interface Classes {
   readonly unknown: readonly string[];
 }
 
-const factOf = (name: string): Fact => FACTS.get(name) ?? metricFact(name);
-
-const COMPILED = new WeakMap<Expression, ValueOf<Subject>>();
-
-function compiled(expression: Expression): ValueOf<Subject> {
-  let valueOf = COMPILED.get(expression);
-  if (valueOf === undefined) {
-    valueOf = compile(expression, (name) => factOf(name).of);
-    COMPILED.set(expression, valueOf);
-  }
-  return valueOf;
-}
-
-const evaluate = (expression: Expression, subject: Subject): Value => compiled(expression)(subject);
-
 const PLAIN_GLYPHS = { dot: '·', degree: '°' };
 
-function figureText({ of, type }: Exclude<TemplatePart, string>, subject: Subject): string {
-  const value = evaluate(of, subject);
+function figureText({ type, of, facts }: Figure, subject: Subject): string {
+  const value = of(subject);
   if (typeof value !== 'number' || type.kind !== 'number') return value === null ? 'unknown' : String(value);
-  const isCounted = namesIn(of).some((name) => factOf(name).byGridEngine?.(subject) === true);
+  const isCounted = facts.some(({ byGridEngine }) => byGridEngine?.(subject) === true);
   const { isShare } = type;
   return (isCounted ? '~' : '') + formatValue(value, type.of ?? PLAIN, { isShare, isCounted }, PLAIN_GLYPHS);
 }
@@ -62,15 +46,16 @@ function templateText(template: Template, subject: Subject): string {
 const hoursOf = (value: Value, inGib: boolean): number | null =>
   typeof value === 'number' ? (inGib ? gibHoursOf(value) : value / 3600) : null;
 
-/** Whether a run belongs to the class of a rule whose condition has the value `is`; null: unknown. */
-function isOf({ requires }: Rule, is: Value, subject: Subject): boolean | null {
+/** Whether a run belongs to the class of a rule; null: unknown. */
+function isOf({ when, required }: Rule, subject: Subject): boolean | null {
+  const is = when.of(subject);
   if (typeof is !== 'boolean') return null;
   // A condition that is false stays false, whatever is missing.
-  return is && requires.some((name) => factOf(name).of(subject) === null) ? null : is;
+  return is && required.some(({ of }) => of(subject) === null) ? null : is;
 }
 
 function findingOf({ name, severity, evidence, hint, cost }: Rule, subject: Subject): Finding {
-  const spent = cost === null ? null : evaluate(cost.of, subject);
+  const spent = cost === null ? null : cost.of(subject);
   return {
     class: name,
     severity,
@@ -93,7 +78,7 @@ export function judge({ rules, version }: RuleSet, records: readonly JobRecord[]
   const unknown: string[] = [];
   if (subject === null) return { rules_version: version, found, unknown };
   for (const rule of rules) {
-    const is = isOf(rule, evaluate(rule.when, subject), subject);
+    const is = isOf(rule, subject);
     if (is === null) unknown.push(rule.name);
     else if (is) found.push(findingOf(rule, subject));
   }
@@ -126,20 +111,16 @@ export interface ClassCount {
 /** Counts the tasks of each class, without keeping the classes of each task. */
 export class ClassCounts {
   private readonly counts = new Map<Rule, { count: number; readonly task: number | null; readonly finding: Finding }>();
-  private readonly conditions: readonly { readonly rule: Rule; readonly isMet: ValueOf<Subject> }[];
 
-  constructor(private readonly judges: Judges) {
-    this.conditions = judges.rules.rules.map((rule) => ({ rule, isMet: compiled(rule.when) }));
-  }
+  constructor(private readonly judges: Judges) {}
 
   /** `records`: those of one run of a task. */
   add(records: readonly JobRecord[]): void {
     const [first] = records;
     const subject = first === undefined ? null : subjectOf(records, this.judges.kindOf(first));
     if (first === undefined || subject === null) return;
-    for (const { rule, isMet } of this.conditions) {
-      const is = isMet(subject);
-      if (is !== true || isOf(rule, is, subject) !== true) continue;
+    for (const rule of this.judges.rules.rules) {
+      if (isOf(rule, subject) !== true) continue;
       const known = this.counts.get(rule);
       if (known !== undefined) known.count += 1;
       else this.counts.set(rule, { count: 1, task: first.task_id, finding: findingOf(rule, subject) });

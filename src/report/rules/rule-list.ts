@@ -13,10 +13,10 @@ const STYLES = { high: 'bad', medium: 'warning', low: 'faint' } as const satisfi
 function renderRule(rule: Rule, screen: Screen): string[] {
   const { name, severity, requires, when, evidence, hint, cost } = rule;
   const rows = [
-    ['when', printExpression(when)],
+    ['when', printExpression(when.expression)],
     ['requires', requires.join(', ')],
     ['evidence', printTemplate(evidence)],
-    ['cost', cost === null ? '' : `${printExpression(cost.of)} (${cost.in.replace('·', screen.glyphs.dot)})`],
+    ['cost', cost === null ? '' : `${printExpression(cost.expression)} (${cost.in.replace('·', screen.glyphs.dot)})`],
     ['hint', printTemplate(hint)],
   ].filter(([, text]) => text !== '');
   const room = screen.width - SECTION_INDENT;
@@ -38,10 +38,10 @@ const listed = ({ name, severity, requires, when, evidence, hint, cost }: Rule) 
   name,
   severity,
   requires,
-  when: printExpression(when),
+  when: printExpression(when.expression),
   evidence: printTemplate(evidence),
   hint: printTemplate(hint),
-  cost: cost === null ? null : printExpression(cost.of),
+  cost: cost === null ? null : printExpression(cost.expression),
   cost_in: cost?.in ?? null,
 });
 

@@ -5,9 +5,9 @@ import { failure, success, type Result } from '../../base/result';
 import { parseToml } from '../../base/toml';
 import { anything, check, list, map, object, nullable, oneOf, string, type Shape } from '../../base/shape';
 import { ExpressionError } from './expression-error';
-import { typeOf, type Type, type TypeOfName } from './check';
-import { attempt, namesIn, parseExpression, printExpression, type Expression } from './expression';
-import { FACTS, metricFact } from './facts';
+import { compile, type Meaning } from './compile';
+import { attempt, parseExpression, printExpression, type Expression } from './expression';
+import { FACTS, metricFact, type Fact, type Subject } from './facts';
 import { BYTE_SECONDS, sameDimension, dimensionOf } from './units';
 
 /** Worst first. */
@@ -16,15 +16,19 @@ export type Severity = (typeof SEVERITIES)[number];
 
 /** The text that a template was made from. */
 export const printTemplate = (template: Template): string =>
-  template.map((part) => (typeof part === 'string' ? part : `{${printExpression(part.of)}}`)).join('');
+  template.map((part) => (typeof part === 'string' ? part : `{${printExpression(part.expression)}}`)).join('');
 
-/** A part of a template: text, or a figure, which is an expression with its type. */
-export type TemplatePart = string | { readonly of: Expression; readonly type: Type };
-export type Template = readonly TemplatePart[];
+/** An expression of a rule, with its meaning and the facts that it names. */
+export interface Figure extends Meaning<Subject> {
+  readonly expression: Expression;
+  readonly facts: readonly Fact[];
+}
+
+/** Text, and figures in it. */
+export type Template = readonly (string | Figure)[];
 
 /** What jobs of a class cost: memory or slots, over time. */
-interface Cost {
-  readonly of: Expression;
+interface Cost extends Figure {
   readonly in: 'GiB·h' | 'slot·h';
 }
 
@@ -34,7 +38,9 @@ export interface Rule {
   readonly severity: Severity;
   /** Fields and metrics without which the rule says nothing. */
   readonly requires: readonly string[];
-  readonly when: Expression;
+  /** The same, as facts. */
+  readonly required: readonly Fact[];
+  readonly when: Figure;
   readonly evidence: Template;
   readonly hint: Template;
   readonly cost: Cost | null;
@@ -49,9 +55,6 @@ interface RuleFile {
   readonly rules: readonly Rule[];
   readonly off: readonly string[];
 }
-
-/** Whether there is a metric of this name. */
-type IsMetric = (name: string) => boolean;
 
 const KEYS = {
   severity: oneOf([...SEVERITIES, 'off']),
@@ -70,10 +73,10 @@ const METRIC = /^[a-z][a-z0-9]*_[a-z0-9_]+$/;
 class RuleReader {
   readonly problems: string[] = [];
 
+  /** `metrics`: the names of all metrics; undefined: every name that looks like one is accepted. */
   constructor(
     private readonly rule: string,
-    private readonly isMetric: IsMetric,
-    private readonly metrics: readonly string[],
+    private readonly metrics: readonly string[] | undefined,
   ) {}
 
   problem(key: string, problem: string, at: number | null = null): void {
@@ -81,21 +84,19 @@ class RuleReader {
   }
 
   /** null: the expression has a fault, which is added to `problems`. */
-  expression(key: string, source: string, from = 0): { readonly of: Expression; readonly type: Type } | null {
+  figure(key: string, source: string, from = 0): Figure | null {
     const parsed = parseExpression(source);
-    const typed = parsed.ok
-      ? attempt(() => ({ of: parsed.value, type: typeOf(parsed.value, this.typeOfName) }))
-      : parsed;
-    if (typed.ok) return typed.value;
-    this.problem(key, typed.error.problem, from + typed.error.at);
+    const read = parsed.ok ? attempt(() => this.compiled(parsed.value)) : parsed;
+    if (read.ok) return read.value;
+    this.problem(key, read.error.problem, from + read.error.at);
     return null;
   }
 
   template(key: string, text: string): Template {
-    const parts: TemplatePart[] = [];
+    const parts: (string | Figure)[] = [];
     let end = 0;
     for (const { 0: whole, 1: source = '', index } of text.matchAll(/\{([^{}]*)\}/g)) {
-      const figure = this.expression(key, source, index + 1);
+      const figure = this.figure(key, source, index + 1);
       if (figure?.type.kind === 'truth') this.problem(key, 'a condition where a figure should be', index + 1);
       parts.push(text.slice(end, index), ...(figure === null ? [] : [figure]));
       end = index + whole.length;
@@ -103,53 +104,52 @@ class RuleReader {
     return [...parts, text.slice(end)].filter((part) => part !== '');
   }
 
-  condition(source: string): Expression | null {
-    const found = this.expression('when', source);
-    if (found === null || found.type.kind === 'truth') return found?.of ?? null;
+  condition(source: string): Figure | null {
+    const found = this.figure('when', source);
+    if (found === null || found.type.kind === 'truth') return found;
     this.problem('when', 'is not a condition: compare something', 0);
     return null;
   }
 
   cost(source: string): Cost | null {
-    const found = this.expression('cost', source);
+    const found = this.figure('cost', source);
     if (found === null) return null;
-    const { type, of } = found;
-    const dimension = type.kind === 'number' ? type.of : null;
-    if (dimension !== null && sameDimension(dimension, BYTE_SECONDS)) return { of, in: 'GiB·h' };
-    if (dimension !== null && sameDimension(dimension, dimensionOf('seconds').of)) return { of, in: 'slot·h' };
+    const dimension = found.type.kind === 'number' ? found.type.of : null;
+    if (dimension !== null && sameDimension(dimension, BYTE_SECONDS)) return { ...found, in: 'GiB·h' };
+    if (dimension !== null && sameDimension(dimension, dimensionOf('seconds').of)) return { ...found, in: 'slot·h' };
     this.problem('cost', 'is neither memory times time nor slots times time', 0);
     return null;
   }
 
-  requires(names: readonly string[]): readonly string[] {
-    for (const name of names) {
-      const known = attempt(() => this.typeOfName(name, 0));
-      if (!known.ok) this.problem('requires', known.error.problem);
-    }
-    return names;
+  required(names: readonly string[]): readonly Fact[] {
+    return names.flatMap((name) => {
+      const known = attempt(() => this.factOf(name, 0));
+      if (known.ok) return [known.value];
+      this.problem('requires', known.error.problem);
+      return [];
+    });
   }
 
-  private readonly typeOfName: TypeOfName = (name, at) => {
+  /** Throws ExpressionError. */
+  private compiled(expression: Expression): Figure {
+    const facts: Fact[] = [];
+    const meaning = compile(expression, (name, at) => {
+      const fact = this.factOf(name, at);
+      facts.push(fact);
+      return fact;
+    });
+    return { ...meaning, expression, facts };
+  }
+
+  /** Throws ExpressionError for an unknown name. */
+  private factOf(name: string, at: number): Fact {
     const known = FACTS.get(name);
-    if (known !== undefined) return known.type;
-    if (METRIC.test(name) && this.isMetric(name)) return metricFact(name).type;
-    const near = nearestName(name, [...FACTS.keys(), ...this.metrics]);
+    if (known !== undefined) return known;
+    if (METRIC.test(name) && (this.metrics?.includes(name) ?? true)) return metricFact(name);
+    const near = nearestName(name, [...FACTS.keys(), ...(this.metrics ?? [])]);
     const meant = near === null ? '"qmemacct rules --fields" lists them' : `did you mean "${near}"?`;
     throw new ExpressionError(`"${name}" is not a field or metric; ${meant}`, at);
-  };
-}
-
-const needsSeries = (of: Expression): boolean => namesIn(of).some((name) => FACTS.get(name)?.needsSeries === true);
-
-function fieldsOf(
-  { requires, evidence, hint, cost }: Omit<Rule, 'when' | 'needsSeries' | 'fields'>,
-  when: Expression,
-): readonly FieldName[] {
-  const parts = [...evidence, ...hint, ...(cost === null ? [] : [cost])].flatMap((part) =>
-    typeof part === 'string' ? [] : [part.of],
-  );
-  const names = [...requires, ...[when, ...parts].flatMap(namesIn)];
-  return [...new Set(names.flatMap((name) => FACTS.get(name)?.field ?? []))];
+  }
 }
 
 function readRule(reader: RuleReader, name: string, value: unknown): Rule | 'off' | null {
@@ -176,13 +176,21 @@ function readRule(reader: RuleReader, name: string, value: unknown): Rule | 'off
   const rule = {
     name,
     severity,
-    requires: reader.requires(requires ?? []),
+    requires: requires ?? [],
+    required: reader.required(requires ?? []),
     evidence: reader.template('evidence', evidence),
     hint: reader.template('hint', hint ?? ''),
     cost: cost === null ? null : reader.cost(cost),
   };
   if (condition === null) return null;
-  return { ...rule, when: condition, needsSeries: needsSeries(condition), fields: fieldsOf(rule, condition) };
+  const figures = [condition, ...rule.evidence, ...rule.hint, rule.cost ?? ''];
+  const facts = [...rule.required, ...figures.flatMap((part) => (typeof part === 'string' ? [] : part.facts))];
+  return {
+    ...rule,
+    when: condition,
+    needsSeries: condition.facts.some((fact) => fact.needsSeries === true),
+    fields: [...new Set(facts.flatMap(({ field }) => field ?? []))],
+  };
 }
 
 /**
@@ -196,12 +204,11 @@ export function parseRules(text: string, metrics?: readonly string[]): Result<Ru
   } catch (error) {
     return failure([`not valid TOML (${reasonOf(error)})`]);
   }
-  const known = metrics === undefined ? null : new Set(metrics);
   const rules: Rule[] = [];
   const off: string[] = [];
   const problems: string[] = [];
   for (const [name, value] of Object.entries(tables)) {
-    const reader = new RuleReader(name, (metric) => known?.has(metric) ?? true, metrics ?? []);
+    const reader = new RuleReader(name, metrics);
     const rule = readRule(reader, name, value);
     problems.push(...reader.problems);
     if (rule === 'off') off.push(name);

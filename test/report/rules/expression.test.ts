@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { typeOf, type Type } from '../../../src/report/rules/check';
-import { compile, type Value } from '../../../src/report/rules/evaluate';
+import { compile, type Meaning, type Type, type Value } from '../../../src/report/rules/compile';
 import { ExpressionError } from '../../../src/report/rules/expression-error';
 import {
   attempt,
@@ -22,24 +21,25 @@ const NAMES: ReadonlyMap<string, Type> = new Map<string, Type>([
   ['ok', { kind: 'truth' }],
 ]);
 
-const typeOfName = (name: string, at: number): Type => {
+type Values = Readonly<Record<string, Value>>;
+
+const meaningOf = (name: string, at: number): Meaning<Values> => {
   const type = NAMES.get(name);
   if (type === undefined) throw new ExpressionError(`"${name}" is not known`, at);
-  return type;
+  return { type, of: (values) => values[name] ?? null };
 };
 
 function problemOf(source: string): string {
   const parsed = parseExpression(source);
-  const checked = parsed.ok ? attempt(() => typeOf(parsed.value, typeOfName)) : parsed;
+  const checked = parsed.ok ? attempt(() => compile(parsed.value, meaningOf)) : parsed;
   assert.ok(!checked.ok, `${source} is no error`);
   return `${checked.error.at}: ${checked.error.problem}`;
 }
 
-function valueOf(source: string, values: Readonly<Record<string, Value>> = {}): Value {
+function valueOf(source: string, values: Values = {}): Value {
   const parsed = parseExpression(source);
   assert.ok(parsed.ok, source);
-  typeOf(parsed.value, typeOfName);
-  return compile<typeof values>(parsed.value, (name) => (known) => known[name] ?? null)(values);
+  return compile(parsed.value, meaningOf).of(values);
 }
 
 /** The same without its places. */
@@ -97,7 +97,7 @@ describe('the expressions of rules', () => {
     fc.assert(
       fc.property(sources, (source) => {
         const read = parseExpression(source);
-        const checked = read.ok ? attempt(() => typeOf(read.value, typeOfName)) : read;
+        const checked = read.ok ? attempt(() => compile(read.value, meaningOf)) : read;
         if (checked.ok) return;
         assert.notEqual(checked.error.problem, '');
         assert.ok(checked.error.at >= 0 && checked.error.at <= source.length, `${checked.error.at} in ${source}`);

@@ -7,6 +7,7 @@ import type { Kind } from '../../../src/report/rules/facts';
 import { growthOf } from '../../../src/report/rules/growth';
 import { judge, type Classes } from '../../../src/report/rules/judge';
 import { metricNames } from '../../../src/report/rules/metric-names';
+import { renderRulesJson } from '../../../src/report/rules/rule-list';
 import { parseRules } from '../../../src/report/rules/rule';
 import { loadRules, type RuleSet } from '../../../src/report/rules/rule-set';
 import { SHIPPED_RULES } from '../../../src/report/rules/shipped';
@@ -303,8 +304,7 @@ describe('a file of rules', () => {
     ] as const) {
       const set = await loadRules(asked);
       assert.match(set.problem ?? '', problem);
-      assert.deepEqual(set.rules, shipped.rules);
-      assert.equal(set.version, shipped.version);
+      assert.equal(renderRulesJson(set), renderRulesJson(shipped));
     }
   });
 });
