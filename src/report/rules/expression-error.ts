@@ -1,11 +1,6 @@
-/** What is wrong with an expression, and at which character (from 0). */
-export interface Problem {
-  readonly problem: string;
-  readonly at: number;
-}
-
-/** Thrown only within this folder: parsing and checking return its problem. */
+/** Thrown only within this folder: parsing returns it. */
 export class ExpressionError extends Error {
+  /** `at`: the character where the problem is, from 0. */
   constructor(
     readonly problem: string,
     readonly at: number,

@@ -1,5 +1,5 @@
 import { failure, success, type Result } from '../../base/result';
-import { ExpressionError, type Problem } from './expression-error';
+import { ExpressionError } from './expression-error';
 import { literalUnit } from './units';
 
 /** An expression in the language of rules: a condition, a cost, or a figure of the evidence. */
@@ -165,18 +165,18 @@ class Parser {
 
 const shown = ({ kind, text, unit }: Token): string => (kind === 'text' ? `'${text}'` : `${text}${unit}`);
 
-/** The result of `make`, or the problem of the ExpressionError that it throws. */
-export function attempt<T>(make: () => T): Result<T, Problem> {
+/** The result of `make`, or the ExpressionError that it throws. */
+export function attempt<T>(make: () => T): Result<T, ExpressionError> {
   try {
     return success(make());
   } catch (error) {
-    if (error instanceof ExpressionError) return failure({ problem: error.problem, at: error.at });
+    if (error instanceof ExpressionError) return failure(error);
     throw error;
   }
 }
 
 /** An expression, or what is wrong with it and where. Never throws. */
-export function parseExpression(source: string): Result<Expression, Problem> {
+export function parseExpression(source: string): Result<Expression, ExpressionError> {
   return attempt(() => new Parser(tokensOf(source)).whole());
 }
 
