@@ -14,7 +14,7 @@ export interface PastRun extends Need {
   readonly requested: number | null;
 }
 
-/** How the jobs would have fared under one way of choosing requests. */
+/** How the jobs would have fared under one way of choosing requests: part of the published contract (schema 1). */
 export interface Outcome {
   /** Without the undecided jobs, which count in none of the other figures either. */
   readonly jobs: number;
@@ -23,15 +23,18 @@ export interface Outcome {
   /** Jobs that were stopped at a limit below the request: whether the request is enough is not known. */
   readonly undecided: number;
   /** Mean of the risks that were stated; null: none was. */
-  readonly stated: number | null;
-  /** Byte seconds requested and not used, failed attempts included; of a stopped job only its failed attempts. */
-  readonly wasted: number;
-  /** Byte seconds that were needed, by the jobs of which this is known. */
-  readonly used: number;
+  readonly stated_risk: number | null;
+  /** Requested and not used, failed attempts included; of a stopped job only its failed attempts. */
+  readonly unused_byte_seconds: number;
+  /** What was needed, by the jobs of which this is known. */
+  readonly used_byte_seconds: number;
 }
 
+/** The replay of one history: part of the published contract (schema 1). */
 export interface ReplayAnswer {
   readonly runs: number;
+  /** Jobs whose class had enough runs for any advice. */
+  readonly advisable: number;
   /** By wanted risk. */
   readonly advice: readonly {
     readonly risk: number;
@@ -40,11 +43,10 @@ export interface ReplayAnswer {
     /** Requests at a larger risk, as the class has few runs or its runs differ much. */
     readonly larger: Outcome;
   }[];
-  /** Jobs whose class had enough runs for any advice. */
-  readonly advisable: number;
   /** What the users' own requests for those jobs did; null: no request is known. */
   readonly users: Outcome | null;
-  readonly plain: readonly { readonly name: string; readonly outcome: Outcome }[];
+  /** What other rules for requests did. */
+  readonly rules: readonly (Outcome & { readonly name: string })[];
 }
 
 /** Adds up what requests would have done: a failed job costs its whole run, and is run again with twice the request. */
@@ -74,7 +76,8 @@ export class Tally {
 
   outcome(): Outcome {
     const { jobs, failed, undecided, wasted, used } = this;
-    return { jobs, failed, undecided, stated: this.stated === null ? null : this.stated / jobs, wasted, used };
+    const stated = this.stated === null ? null : this.stated / jobs;
+    return { jobs, failed, undecided, stated_risk: stated, unused_byte_seconds: wasted, used_byte_seconds: used };
   }
 }
 
@@ -125,13 +128,13 @@ export function replay(
   const usersOutcome = users.outcome();
   return {
     runs: played,
+    advisable,
     advice: advice.map(({ risk, within, larger }) => ({
       risk,
       within: within.outcome(),
       larger: larger.outcome(),
     })),
-    advisable,
     users: usersOutcome.jobs + usersOutcome.undecided === 0 ? null : usersOutcome,
-    plain: plain.map(({ name, tally }) => ({ name, outcome: tally.outcome() })),
+    rules: plain.map(({ name, tally }) => ({ name, ...tally.outcome() })),
   };
 }

@@ -35,7 +35,7 @@ describe('a replay', () => {
     assert.equal(base?.within.failed, 0);
     const after = played([...steady, run(5000, { needed: 3 * GIB })]).advice[0];
     assert.equal(after?.within.failed, 1);
-    const wasted = after.within.wasted - base.within.wasted;
+    const wasted = after.within.unused_byte_seconds - base.within.unused_byte_seconds;
     // 1, 2 and then 4 GiB requested, or a little more: two runs lost, and a quarter of the third not used.
     assert.ok(wasted >= 10 * (1 + 2 + 1) * GIB && wasted < 10 * (1 + 2 + 1) * 1.6 * GIB, String(wasted / GIB));
   });
@@ -50,7 +50,7 @@ describe('a replay', () => {
     assert.equal(users.failed, 9);
     assert.equal(users.undecided, 0);
     // Of a run that was stopped its lost attempt is known, and no other.
-    assert.deepEqual([users.used, users.wasted], [88 * 10 * GIB, 9 * 10 * GIB]);
+    assert.deepEqual([users.used_byte_seconds, users.unused_byte_seconds], [88 * 10 * GIB, 9 * 10 * GIB]);
   });
 
   it('leaves out a run that was stopped at a limit below the request: whether that is enough is not known', () => {
@@ -66,8 +66,8 @@ describe('a replay', () => {
       const { jobs, failed, undecided } = after(stopped) ?? {};
       assert.deepEqual({ jobs, failed, undecided }, known);
     }
-    const [rule] = played([...runs, run(5000, { stoppedAt: GIB / 2, needed: GIB / 2 })]).plain;
-    assert.deepEqual([rule?.outcome.jobs, rule?.outcome.undecided], [97, 1]);
+    const [rule] = played([...runs, run(5000, { stoppedAt: GIB / 2, needed: GIB / 2 })]).rules;
+    assert.deepEqual([rule?.jobs, rule?.undecided], [97, 1]);
   });
 
   it('states the larger risk where the wanted one can not be stated', () => {
@@ -76,6 +76,6 @@ describe('a replay', () => {
       0.01,
     ).advice;
     assert.equal(advice?.within.jobs, 0);
-    assert.ok(advice.larger.jobs > 0 && (advice.larger.stated ?? 0) > 0.01);
+    assert.ok(advice.larger.jobs > 0 && (advice.larger.stated_risk ?? 0) > 0.01);
   });
 });

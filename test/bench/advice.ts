@@ -20,8 +20,11 @@ type Traces = ReadonlyMap<string, readonly PastRun[]>;
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 const share = (part: number, of: number): string => (of === 0 ? '-' : `${((100 * part) / of).toFixed(2)} %`);
 
-function cell({ jobs, failed, wasted, used }: Outcome): string {
-  return jobs === 0 ? '-' : `${share(failed, jobs)}, ${(wasted / used).toFixed(2)}`;
+const waste = (outcome: Outcome): number => outcome.unused_byte_seconds / outcome.used_byte_seconds;
+
+function cell(outcome: Outcome): string {
+  const { jobs, failed } = outcome;
+  return jobs === 0 ? '-' : `${share(failed, jobs)}, ${waste(outcome).toFixed(2)}`;
 }
 
 /** Each trace with a prior from the others alone. */
@@ -49,7 +52,6 @@ function risksSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
   const rows = RISKS.flatMap((risk, index) => {
     const outcomes = [...answers.values()].flatMap(({ advice }) => advice[index]?.within ?? []);
     const failed = outcomes.map((outcome) => (100 * outcome.failed) / outcome.jobs);
-    const waste = outcomes.map((outcome) => outcome.wasted / outcome.used);
     const stated = 100 * risk;
     return [
       {
@@ -68,19 +70,19 @@ function risksSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
       {
         what: `waste at ${stated} %, mean`,
         unit: 'x' as const,
-        values: [mean(waste)],
+        values: [mean(outcomes.map(waste))],
         budget: WASTE_BUDGETS[index],
       },
     ];
   });
   const table = [
     ['trace', 'jobs', ...RISKS.map((risk) => `${100 * risk} %`), 'at a larger risk', 'largest of 30 + 20 %', "users'"],
-    ...[...answers].map(([name, { advisable, advice, plain, users }]) => [
+    ...[...answers].map(([name, { advisable, advice, rules, users }]) => [
       name,
       String(advisable),
       ...advice.map(({ within }) => cell(within)),
       advice.map(({ larger }) => larger.jobs).join(', '),
-      plain.flatMap(({ name: rule, outcome }) => (rule.includes('30') ? cell(outcome) : [])).join(),
+      rules.flatMap((rule) => (rule.name.includes('30') ? cell(rule) : [])).join(),
       users === null ? '-' : cell(users),
     ]),
   ];
@@ -119,7 +121,7 @@ function classesSection(traces: Traces): Section {
     const cells = RISKS.map((_risk, index) => {
       const outcomes = answers.flatMap(({ advice }) => advice[index]?.within ?? []);
       const failed = mean(outcomes.map((outcome) => (100 * outcome.failed) / outcome.jobs));
-      return `${failed.toFixed(2)} %, ${mean(outcomes.map(({ wasted, used }) => wasted / used)).toFixed(2)}`;
+      return `${failed.toFixed(2)} %, ${mean(outcomes.map(waste)).toFixed(2)}`;
     });
     return [name, String(answers.reduce((jobs, { advisable }) => jobs + advisable, 0)), ...cells];
   });
@@ -163,7 +165,7 @@ function lastRunsSection(traces: Traces): Section {
     );
     const cells = known.map((some) => {
       const failed = mean(some.map((outcome) => (100 * outcome.failed) / outcome.jobs));
-      return `${failed.toFixed(2)} %, ${mean(some.map(({ wasted, used }) => wasted / used)).toFixed(3)}`;
+      return `${failed.toFixed(2)} %, ${mean(some.map(waste)).toFixed(3)}`;
     });
     return [String(most), String(known[0]?.reduce((all, { jobs }) => all + jobs, 0) ?? 0), ...cells];
   });

@@ -17,21 +17,9 @@ export const REPLAY_COLUMNS: readonly Column[] = [
   { head: 'Unused/used', align: 'right', dispensable: 3 },
 ];
 
-export interface ReplayObject {
-  readonly runs: number;
-  readonly advisable: number;
-  readonly advice: readonly {
-    readonly risk: number;
-    readonly within: OutcomeObject;
-    readonly larger: OutcomeObject;
-  }[];
-  readonly users: OutcomeObject | null;
-  readonly rules: readonly (OutcomeObject & { readonly name: string })[];
-}
-
 const exactPercent = (share: number): string => `${(100 * share).toFixed(2)} %`;
 
-function row(what: string, outcome: OutcomeObject): readonly (readonly string[])[] {
+function row(what: string, outcome: Outcome): readonly (readonly string[])[] {
   const { jobs, failed, undecided, stated_risk: stated } = outcome;
   const { unused_byte_seconds: wasted, used_byte_seconds: used } = outcome;
   if (jobs + undecided === 0) return [];
@@ -51,7 +39,7 @@ function row(what: string, outcome: OutcomeObject): readonly (readonly string[])
 }
 
 /** A line for each way of requesting, as `REPLAY_COLUMNS`. */
-export function replayRows({ advice, users, rules }: ReplayObject): readonly (readonly string[])[] {
+export function replayRows({ advice, users, rules }: ReplayAnswer): readonly (readonly string[])[] {
   return [
     ...advice.flatMap(({ risk, within, larger }) => [
       ...row(`advice, risk up to ${formatPercent(risk)}`, within),
@@ -67,7 +55,7 @@ const columns = ({ glyphs }: Screen): readonly Column[] =>
 
 function renderOne(name: string, answer: ReplayAnswer, screen: Screen): readonly string[] {
   const { runs, advisable } = answer;
-  const rows = replayRows(replayObject(answer));
+  const rows = replayRows(answer);
   return [
     screen.style.title(
       `${screen.safe(name)}: ${plural(runs, 'job')}, ${formatCount(advisable)} with 3 earlier runs or more`,
@@ -87,13 +75,13 @@ export const UNDECIDED_NOTE =
 const LARGER_NOTE = '"At a larger risk": too few runs, or too different ones, for the wanted risk.';
 
 /** Whether any way of requesting has undecided jobs. */
-export function hasUndecided({ advice, users, rules }: ReplayObject): boolean {
+export function hasUndecided({ advice, users, rules }: ReplayAnswer): boolean {
   const outcomes = [...advice.flatMap(({ within, larger }) => [within, larger]), ...rules, ...(users ? [users] : [])];
   return outcomes.some(({ undecided }) => undecided > 0);
 }
 
 /** What the lines of the tables mean. */
-function notes(answers: readonly ReplayObject[], { width }: Screen): readonly string[] {
+function notes(answers: readonly ReplayAnswer[], { width }: Screen): readonly string[] {
   if (answers.every((answer) => replayRows(answer).length === 0)) return [];
   const isLarger = answers.some(({ advice }) => advice.some(({ larger }) => larger.jobs + larger.undecided > 0));
   const more = [...(answers.some(hasUndecided) ? [UNDECIDED_NOTE] : []), ...(isLarger ? [LARGER_NOTE] : [])];
@@ -103,7 +91,7 @@ function notes(answers: readonly ReplayObject[], { width }: Screen): readonly st
 /** What the advice would have achieved, in a table for each history (name: where the history is from). */
 export function renderReplay(answers: ReadonlyMap<string, ReplayAnswer>, screen: Screen): readonly string[] {
   const tables = [...answers].flatMap(([name, answer]) => renderOne(name, answer, screen));
-  return [...tables, ...notes([...answers.values()].map(replayObject), screen)];
+  return [...tables, ...notes([...answers.values()], screen)];
 }
 
 const CSV_HEAD = [
@@ -121,44 +109,22 @@ const CSV_HEAD = [
 /** The replays as CSV, a line for each way of requesting. */
 export function renderReplayCsv(answers: ReadonlyMap<string, ReplayAnswer>): string {
   const line = (name: string, request: string, risk: number | null, outcome: Outcome): readonly Cell[] => {
-    const { jobs, failed, undecided, stated, wasted, used } = outcome;
-    return [name, request, risk, jobs, failed, stated, wasted, used, undecided];
+    const { jobs, failed, undecided, stated_risk, unused_byte_seconds, used_byte_seconds } = outcome;
+    return [name, request, risk, jobs, failed, stated_risk, unused_byte_seconds, used_byte_seconds, undecided];
   };
-  const lines = [...answers].flatMap(([name, { advice, users, plain }]) => [
+  const lines = [...answers].flatMap(([name, { advice, users, rules }]) => [
     ...advice.flatMap(({ risk, within, larger }) => [
       line(name, 'advice', risk, within),
       line(name, 'advice at a larger risk', risk, larger),
     ]),
     ...(users === null ? [] : [line(name, 'users', null, users)]),
-    ...plain.map((rule) => line(name, rule.name, null, rule.outcome)),
+    ...rules.map((rule) => line(name, rule.name, null, rule)),
   ]);
   return renderCsvRows([CSV_HEAD, ...lines]);
 }
 
-function outcomeObject({ jobs, failed, undecided, stated, wasted, used }: Outcome) {
-  return { jobs, failed, undecided, stated_risk: stated, unused_byte_seconds: wasted, used_byte_seconds: used };
-}
-
-/** What a way of requesting would have achieved, as in the JSON. */
-export type OutcomeObject = ReturnType<typeof outcomeObject>;
-
-/** The replay of one history, as in the JSON; amounts are byte seconds. */
-export function replayObject({ runs, advisable, advice, users, plain }: ReplayAnswer): ReplayObject {
-  return {
-    runs,
-    advisable,
-    advice: advice.map(({ risk, within, larger }) => ({
-      risk,
-      within: outcomeObject(within),
-      larger: outcomeObject(larger),
-    })),
-    users: users && outcomeObject(users),
-    rules: plain.map((rule) => ({ name: rule.name, ...outcomeObject(rule.outcome) })),
-  };
-}
-
 /** The replays as JSON. */
 export function renderReplayJson(answers: ReadonlyMap<string, ReplayAnswer>): string {
-  const replays = [...answers].map(([name, answer]) => ({ name, ...replayObject(answer) }));
+  const replays = [...answers].map(([name, answer]) => ({ name, ...answer }));
   return `${escapeJson(JSON.stringify({ schema: 1, replays }))}\n`;
 }

@@ -7,7 +7,6 @@ import type { ClassFields } from '../../report/advice/class-advice';
 import type { ClassHistory } from '../../report/advice/class-history';
 import { classObject } from '../../report/advice/class-screen';
 import type { MemoryRun } from '../../report/advice/past-runs';
-import { replayObject } from '../../report/advice/replay';
 import { wholeOf } from '../../report/job/job-whole';
 import { courseOf } from '../../report/series/course';
 import type { ClassAnswer, ClassRun } from './class-shape';
@@ -62,7 +61,7 @@ export async function answerClass(
   return {
     schema: RECORD_SCHEMA,
     ...classObject({ fields, advice, risk }),
-    replay: runs.length === 0 ? null : replayObject(replay(bySubmission(runs), [risk], new Predictor(MEMORY_PRIOR))),
+    replay: runs.length === 0 ? null : replay(bySubmission(runs), [risk], new Predictor(MEMORY_PRIOR)),
     runs: runs.map(runObject),
     course: courseOf(series),
   };

@@ -1,3 +1,4 @@
+import type { Outcome, ReplayAnswer } from '../../advice/replay';
 import {
   boolean,
   constant,
@@ -15,7 +16,6 @@ import {
 import { PERS } from '../../gridengine/memory-request';
 import { RECORD_SCHEMA } from '../../record/record';
 import type { ClassObject } from '../../report/advice/class-screen';
-import type { OutcomeObject, ReplayObject } from '../../report/advice/replay';
 import type { Course } from '../../report/series/course';
 
 /** Shape of the answer about a kind of job. */
@@ -90,9 +90,9 @@ const OUTCOME = {
   unused_byte_seconds: number(0),
   used_byte_seconds: number(0),
 };
-const outcome: Shape<OutcomeObject> = object(OUTCOME);
+const outcome: Shape<Outcome> = object(OUTCOME);
 
-const replay: Shape<ReplayObject> = object(
+const replay: Shape<ReplayAnswer> = object(
   {
     runs: count,
     advisable: described(count, 'runs that had enough earlier runs for any advice'),
