@@ -1,4 +1,5 @@
 import type { JobAttempt } from '../../accounting/store';
+import { groupBy } from '../../base/group-by';
 import type { Dialect } from '../../gridengine/dialect';
 import type { JobRecord } from '../../record/record';
 import type { Prediction } from '../advice/class-advice';
@@ -28,12 +29,11 @@ const isSameJob = (a: JobRun, b: JobRun): boolean =>
 /** The runs of each job; jobs in the order of their first runs. */
 export function jobGroups<Run extends JobRun>(runs: readonly Run[]): readonly (readonly [Run, ...Run[]])[] {
   const groups = new Map<string, [Run, ...Run[]]>();
-  let before: Run | undefined;
   let group: [Run, ...Run[]] | undefined;
   for (const run of runs) {
-    const isSame = before !== undefined && isSameJob(before, run);
-    before = run;
-    if (isSame && group !== undefined) {
+    // The next task is mostly of the same job: with thousands of tasks, making a key for each would take longer than
+    // all else.
+    if (group !== undefined && isSameJob(group[0], run)) {
       group.push(run);
       continue;
     }
@@ -45,33 +45,11 @@ export function jobGroups<Run extends JobRun>(runs: readonly Run[]): readonly (r
   return [...groups.values()];
 }
 
-/** All records of each run of a job (array task); runs in the order of their first records. */
+/** All records of each run of a job (array task), job by job; runs in the order of their first records. */
 export function runGroups<Run extends JobRun>(runs: readonly Run[]): readonly (readonly Run[])[] {
-  const groups: Run[][] = [];
-  const jobs = new Map<string, Map<number | string, Run[]>>();
-  let [before] = runs;
-  let ofJob = new Map<number | string, Run[]>();
-  for (const run of runs) {
-    const { record, attempt } = run;
-    // The next task is mostly of the same job: with thousands of tasks, making a key for each would take longer than
-    // all else.
-    if (run === runs[0] || before === undefined || !isSameJob(before, run)) {
-      const key = `${record.job_id} ${jobKey(run)}`;
-      ofJob = jobs.get(key) ?? new Map<number | string, Run[]>();
-      jobs.set(key, ofJob);
-    }
-    before = run;
-    const task = record.task_id ?? 0;
-    const key = attempt === 1 ? task : `${task} ${attempt}`;
-    const group = ofJob.get(key);
-    if (group !== undefined) group.push(run);
-    else {
-      const made = [run];
-      ofJob.set(key, made);
-      groups.push(made);
-    }
-  }
-  return groups;
+  const keyOf = ({ record: { task_id: task }, attempt }: Run): number | string =>
+    attempt === 1 ? (task ?? 0) : `${task ?? 0} ${attempt}`;
+  return jobGroups(runs).flatMap((ofJob) => [...groupBy(ofJob, keyOf).values()]);
 }
 
 /** All parts of the latest run of a job (array task), its master first. */

@@ -16,11 +16,16 @@ const run = fc
   .map(({ attempt, incarnation, ...key }): JobRun => ({ record: recordOf(key), attempt, incarnation }));
 
 it('groups the records of each run, whatever their order', () => {
-  const text = ({ record, attempt, incarnation }: JobRun): string =>
-    JSON.stringify([record.cluster, record.job_id, record.task_id, attempt, incarnation]);
+  const jobOf = ({ record, incarnation }: JobRun): string =>
+    JSON.stringify([record.cluster, record.job_id, incarnation]);
+  const runOf = ({ record, attempt }: JobRun): string => JSON.stringify([record.task_id, attempt]);
   fc.assert(
     fc.property(fc.array(run, { maxLength: 30 }), (runs) => {
-      assert.deepEqual(runGroups(runs), [...groupBy(runs, text).values()]);
+      const jobs = [...groupBy(runs, jobOf).values()];
+      assert.deepEqual(
+        runGroups(runs),
+        jobs.flatMap((ofJob) => [...groupBy(ofJob, runOf).values()]),
+      );
     }),
   );
 });
