@@ -10,17 +10,15 @@ import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import { hitLimit, succeeded } from '../job/ending';
 import { jobKey, latestRuns, recordsOf, type JobRun } from '../job/job-run';
-import { wholeOf } from '../job/job-whole';
+import { isRun, wholeOf, type RunRecords } from '../job/job-whole';
 import type { Cause } from '../why/hypothesis';
 import { whyEnded } from '../why/why';
 import { hasUnknownPart, neededPerSlot, slotsOf } from './advice';
 import { judgedByStoppingLimit, judgedBy, needOf } from './fit';
 
-type Run = readonly [JobRecord, ...JobRecord[]];
-
 /** A run with the memory that it needed per slot. */
 export interface MemoryRun extends PastRun {
-  readonly records: Run;
+  readonly records: RunRecords;
   /** The run was not sampled: only Grid Engine's own figure is known. */
   readonly countedOnly: boolean;
 }
@@ -28,22 +26,19 @@ export interface MemoryRun extends PastRun {
 const seconds = (time: string): number => Date.parse(time) / 1000;
 
 /** The records of each run, its master first. */
-function endedRuns(stored: readonly StoredRecord[]): readonly Run[] {
+function endedRuns(stored: readonly StoredRecord[]): readonly RunRecords[] {
   const ended = stored.filter((one) => one.ended);
   return [...groupBy(ended, ({ record }) => record.job_id).values()].flatMap(runsOfNumber);
 }
 
 const runOf = (run: JobRun): string => `${run.record.task_id ?? ''} ${run.attempt} ${jobKey(run)}`;
 
-function runsOfNumber(stored: readonly StoredRecord[]): readonly Run[] {
+function runsOfNumber(stored: readonly StoredRecord[]): readonly RunRecords[] {
   const [one, ...more] = stored;
   // Most jobs have one record: hundreds of them need not be arranged.
   if (one !== undefined && more.length === 0) return [[one.record]];
   const runs = groupBy(arrangeAttempts(stored, { all: true }).records, runOf);
-  return [...runs.values()].flatMap((attempts) => {
-    const [first, ...others] = recordsOf(latestRuns(attempts));
-    return first === undefined ? [] : [[first, ...others] as const];
-  });
+  return [...runs.values()].map((attempts) => recordsOf(latestRuns(attempts))).filter(isRun);
 }
 
 const KIND = ['cluster', 'owner', 'job_name', 'slots', 'project', 'queue', 'pe'] as const;
@@ -67,7 +62,7 @@ function classesOf(job: JobRecord): readonly string[] {
 /**
  * What predictions of memory and of time both need; null: the master's record, or its submission or end, is unknown.
  */
-function baseOf([job]: Run): Pick<PastRun, 'submit' | 'end' | 'classes' | 'seconds'> | null {
+function baseOf([job]: RunRecords): Pick<PastRun, 'submit' | 'end' | 'classes' | 'seconds'> | null {
   if (job.pe_task_id !== null || job.submitted_at === null || job.ended_at === null) return null;
   return {
     submit: seconds(job.submitted_at),
@@ -86,7 +81,7 @@ export function pastRuns(stored: readonly StoredRecord[], complex: string | null
   return endedRuns(stored).flatMap((run) => memoryRun(run, complex) ?? []);
 }
 
-function memoryRun(run: Run, complex: string | null): MemoryRun | null {
+function memoryRun(run: RunRecords, complex: string | null): MemoryRun | null {
   const base = baseOf(run);
   if (base === null) return null;
   const needs = judgedByStoppingLimit(wholeOf(run).needs);
@@ -123,12 +118,12 @@ export function pastTimes(stored: readonly StoredRecord[]): readonly PastRun[] {
 }
 
 /** The requested h_rt in seconds, which a job that is killed exceeds a little. */
-function requestedTime(run: Run): number | null {
+function requestedTime(run: RunRecords): number | null {
   const category = run.find((record) => record.grid_engine?.category != null)?.grid_engine?.category;
   return requestedSeconds(categoryRequests(category ?? ''), 'h_rt');
 }
 
-function timeRun(run: Run): PastRun | null {
+function timeRun(run: RunRecords): PastRun | null {
   const base = baseOf(run);
   if (base === null || base.seconds <= 0) return null;
   const wasStopped = whyEnded(run)?.causes.some((cause) => OUT_OF_TIME.has(cause)) ?? false;

@@ -21,7 +21,7 @@ import { renderGauges } from '../screen/gauge';
 import { jobGauges, renderVerdict } from './headline';
 import { adviseRequest } from '../advice/advice';
 import { nextTime } from '../advice/next-time';
-import type { RunRecords } from './job-whole';
+import { isRun, type RunRecords } from './job-whole';
 import { asRun, type JobViewOptions, latestRuns, predictionOf, recordsOf, type JobRun } from './job-run';
 import { parseTime } from '../format/local-time';
 import { renderRequests } from './usage';
@@ -184,10 +184,7 @@ function arrayOf(runs: readonly JobRun[], judges: Judges | undefined): ArrayTask
   const latest = [...groupBy(runs, ({ record }) => record.task_id).values()]
     .map(latestRuns)
     .sort(([a], [b]) => (a?.record.task_id ?? 0) - (b?.record.task_id ?? 0));
-  const tasks = latest.flatMap((ofTask): RunRecords[] => {
-    const [first, ...others] = recordsOf(ofTask);
-    return first === undefined ? [] : [[first, ...others]];
-  });
+  const tasks = latest.map(recordsOf).filter(isRun);
   const masters = latest.flatMap((ofTask) => ofTask.slice(0, 1));
   return {
     tasks,

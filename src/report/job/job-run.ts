@@ -60,7 +60,7 @@ export function latestRuns<Run extends JobRun>(runs: readonly Run[]): readonly R
   return latest.sort((a, b) => Number(a.record.pe_task_id !== null) - Number(b.record.pe_task_id !== null));
 }
 
-export function recordsOf(runs: readonly JobRun[]): JobRecord[] {
+export function recordsOf(runs: readonly JobRun[]): readonly JobRecord[] {
   return runs.map(({ record }) => record);
 }
 

@@ -15,6 +15,9 @@ import { latestRuns, recordsOf, type JobRun } from './job-run';
 /** The records of one run of a job (array task), its master's first. */
 export type RunRecords = readonly [JobRecord, ...JobRecord[]];
 
+/** Whether there is any record. */
+export const isRun = (records: readonly JobRecord[]): records is RunRecords => records.length > 0;
+
 /** One run of a job, on one host or several, as records that the report can show like any other. */
 export interface JobWhole {
   readonly records: RunRecords;
@@ -235,12 +238,11 @@ function withEndOf(master: JobRecord, record: JobRecord): JobRecord {
 }
 
 /** What a request must fit for one run of a job: its hosts and processes if it is parallel, else its record. */
-export function needsOf([first, ...others]: readonly JobRecord[]): readonly JobRecord[] {
-  return first === undefined ? [] : wholeOf([first, ...others]).needs;
-}
+export const needsOf = (records: readonly JobRecord[]): readonly JobRecord[] =>
+  isRun(records) ? wholeOf(records).needs : [];
 
 /** The latest run of a job (array task); null: there are no runs. */
 export function latestWhole(runs: readonly JobRun[]): JobWhole | null {
-  const [first, ...others] = recordsOf(latestRuns(runs));
-  return first === undefined ? null : wholeOf([first, ...others]);
+  const records = recordsOf(latestRuns(runs));
+  return isRun(records) ? wholeOf(records) : null;
 }

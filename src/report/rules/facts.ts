@@ -11,7 +11,7 @@ import { hasUnknownPart } from '../advice/advice';
 import { heldOf, needOf } from '../advice/fit';
 import { unitOfMetric, type QuantityUnit } from '../format/quantity';
 import { succeeded } from '../../record/job-end';
-import { wholeOf } from '../job/job-whole';
+import { isRun, wholeOf } from '../job/job-whole';
 import type { Meaning, Type } from './compile';
 import { growthOf } from './growth';
 import { dimensionOf, PLAIN } from './units';
@@ -48,11 +48,10 @@ function requestedTime({ requested }: Subject): number | null {
 
 /** A run as rules see it, from its records, the master's first; null: there are no records. */
 export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Subject | null {
-  const [first, ...others] = records;
-  if (first === undefined) return null;
+  if (!isRun(records)) return null;
   const category = records.find(({ grid_engine: line }) => line?.category != null)?.grid_engine?.category;
   const requested = categoryRequests(category ?? '');
-  const { sum, total, fullest, needs } = wholeOf([first, ...others]);
+  const { sum, total, fullest, needs } = wholeOf(records);
   return { record: total, memory: fullest, complete: sum === null || !hasUnknownPart(needs), requested, kind };
 }
 

@@ -8,7 +8,7 @@ import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit, succeed
 import type { GridEngineAccount, JobRecord } from '../../record/record';
 import { limitsKnown } from '../../record/request';
 import { signalName } from '../job/ending';
-import { wholeOf, type RunRecords } from '../job/job-whole';
+import { isRun, wholeOf, type RunRecords } from '../job/job-whole';
 import type { Words } from './words';
 
 /** One host of a run. */
@@ -54,7 +54,7 @@ export interface BadEnd {
 const isBad = (record: JobRecord): boolean => record.status !== 'running' && endedBadly(record);
 
 /** The parts that ended badly. If the master ended well so did the job, unless a task was killed for its memory. */
-function badParts(run: readonly JobRecord[]): JobRecord[] {
+function badParts(run: readonly JobRecord[]): readonly JobRecord[] {
   const bad = run.filter(isBad);
   const master = run.find(({ pe_task_id: task }) => task === null);
   const well = master !== undefined && !isBad(master) && succeeded(master) === true;
@@ -62,8 +62,7 @@ function badParts(run: readonly JobRecord[]): JobRecord[] {
 }
 
 /** The part that ended first; where times are missing or equal, the master. */
-function firstOf(bad: readonly [JobRecord, ...JobRecord[]]): JobRecord {
-  const [first, ...others] = bad;
+function firstOf([first, ...others]: RunRecords): JobRecord {
   const time = (record: JobRecord): number => (record.ended_at === null ? Infinity : Date.parse(record.ended_at));
   return others.reduce((earliest, record) => (time(record) < time(earliest) ? record : earliest), first);
 }
@@ -96,27 +95,26 @@ function firstKnown<T>(records: readonly JobRecord[], of: (record: JobRecord) =>
 /** null: it ended well, still runs, or how it ended is unknown. `records`: one run of one job (array task). */
 export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd | null {
   if (!records.some(isBad)) return null;
-  const [one, ...more] = [...records].sort((a, b) => Number(a.pe_task_id !== null) - Number(b.pe_task_id !== null));
-  if (one === undefined) return null;
-  const run = [one, ...more] as const;
-  const [first, ...others] = badParts(run);
-  if (first === undefined) return null;
-  const subject = firstOf([first, ...others]);
+  const run = records.toSorted((a, b) => Number(a.pe_task_id !== null) - Number(b.pe_task_id !== null));
+  const bad = badParts(run);
+  if (!isRun(run) || !isRun(bad)) return null;
+  const [master] = run;
+  const subject = firstOf(bad);
   const { failed } = subject;
   const accounts = run.map((record) => record.grid_engine).filter((account) => account !== null);
   const asked = askedFor(accounts);
   return {
     records: run,
-    master: one,
+    master,
     subject,
-    hosts: hostParts(run, [first, ...others]),
+    hosts: hostParts(run, bad),
     parallel: isParallel(run),
     signal: endingSignal(subject),
     direct: diedItself(subject),
     status: subject.exit_status,
     failed,
     neverRan: failed !== null && failedCode(failed).ran === false,
-    seconds: largestOfKnown([one.wallclock_seconds, one.grid_engine?.wallclock_seconds]),
+    seconds: largestOfKnown([master.wallclock_seconds, master.grid_engine?.wallclock_seconds]),
     cpuSeconds: largestOfKnown([subject.cpu_seconds, subject.grid_engine?.cpu_seconds]),
     slots: Math.max(1, subject.host_slots ?? subject.slots ?? 1),
     asked,
