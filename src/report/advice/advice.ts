@@ -5,7 +5,7 @@ import { limitsAddressSpace } from '../../gridengine/memory-complex';
 import { countedByExecd, countedByGridEngine } from '../../record/cause';
 import { measuredUpper } from '../../record/peak-figure';
 import type { Per } from '../../gridengine/memory-request';
-import type { Bracket, JobRecord } from '../../record/record';
+import type { JobRecord } from '../../record/record';
 import { complexOf, limitOf, requestOf } from '../../record/request';
 import { hitLimit, succeeded } from '../job/ending';
 import type { Prediction } from './class-advice';
@@ -52,7 +52,8 @@ export interface Advice {
   readonly per: Per;
   /** The record whose need decides the request. */
   readonly record: JobRecord;
-  readonly need: Need;
+  /** Without a bracket: Grid Engine's figure, or the limit that the job ran into, where that is more than any peak. */
+  readonly need: Need | { readonly bytes: number; readonly quantity: null; readonly bracket: null };
   /** The request rests on what Grid Engine counted, which is more than what was measured. */
   readonly counted: boolean;
   /** Every need has a measured upper bound. */
@@ -70,18 +71,6 @@ export interface Advice {
    */
   readonly prediction: Prediction | null;
 }
-
-const NO_BRACKET: Bracket = {
-  lower_bytes: 0,
-  upper_bytes: null,
-  slack_bytes: 0,
-  proved: false,
-  exact: false,
-  open: [],
-  sources: ['limit'],
-  at: null,
-  command: null,
-};
 
 /** The memory that a record needed, by all sources: looked up once, as an array has thousands of tasks. */
 export interface Measured {
@@ -117,7 +106,7 @@ export const perSlotOf = ({ bytes, slots }: Measured): number => bytes / slots;
 function decisive({ need, bytes, counted, stoppedAt }: Measured): Pick<Advice, 'need' | 'counted'> {
   if (need?.bytes === bytes) return { need, counted: false };
   return {
-    need: { bytes, quantity: 'peak_rss_swap', bracket: { ...NO_BRACKET, lower_bytes: bytes } },
+    need: { bytes, quantity: null, bracket: null },
     counted: counted === bytes && counted > stoppedAt,
   };
 }

@@ -128,9 +128,10 @@ function needWords({ counted, need, record }: Advice): string {
   if (counted) return `what Grid Engine counted (${formatBytes(need.bytes)})`;
   const ofProcess = need.quantity === 'peak_process_vmem' && sizedByAddressSpace(record);
   const what = ofProcess ? 'the largest address space' : 'the peak';
-  const { bracket } = need;
-  const atMost = measuredUpper(bracket) !== null && !bracket.exact;
-  return atMost ? `${what} (${formatBytes(need.bytes, 'up')} at most)` : `${what} (${formatHeld(figureOf(bracket))})`;
+  const { bytes, bracket } = need;
+  const atMost = bracket !== null && measuredUpper(bracket) !== null && !bracket.exact;
+  if (atMost) return `${what} (${formatBytes(bytes, 'up')} at most)`;
+  return `${what} (${formatHeld(bracket === null ? bytes : figureOf(bracket))})`;
 }
 
 function adviceReason(advice: Advice, screen: Screen): string {
