@@ -6,6 +6,7 @@ import { PEAK_FIELDS, peakName } from './peaks';
 import type { Screen } from '../screen/screen';
 import { formatBytes, formatCount, formatDuration, formatPercent, plural } from '../format/units';
 import { wrap } from '../screen/layout';
+import { listed } from '../why/words';
 
 const TRUST: Readonly<Record<Trust, string>> = {
   root: "measured by root's sampler",
@@ -22,12 +23,9 @@ function sampling(record: JobRecord): string {
   return `${TRUST[record.trust]}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
 }
 
-const joined = (words: readonly string[]): string =>
-  words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} and ${words[words.length - 1] ?? ''}`;
-
 function sources(record: JobRecord): string[] {
   const all = new Set<BracketSource>(PEAK_FIELDS.flatMap((field) => record[field]?.sources ?? []));
-  return all.size === 0 ? [] : [`the peaks rest on ${joined([...all].map(explainSource))}`];
+  return all.size === 0 ? [] : [`the peaks rest on ${listed([...all].map(explainSource))}`];
 }
 
 function openEnds(record: JobRecord, screen: Screen): string[] {
@@ -39,7 +37,7 @@ function openEnds(record: JobRecord, screen: Screen): string[] {
     `${screen.glyphs.atLeast} marks a lower bound; the upper bound is unknown:`,
     ...[...reasons].map((reason) => {
       const holders = open.filter((field) => record[field]?.open.includes(reason));
-      const whom = holders.length === open.length ? '' : `${joined(holders.map(peakName))}: `;
+      const whom = holders.length === open.length ? '' : `${listed(holders.map(peakName))}: `;
       return `  ${whom}${explainOpen(reason)}`;
     }),
   ];
@@ -73,7 +71,7 @@ function limited(record: JobRecord): string[] {
   }).map(peakName);
   return names.length === 0
     ? []
-    : [`${joined(names)}: the upper bound is only the limit: the peak before an exec is not recorded`];
+    : [`${listed(names)}: the upper bound is only the limit: the peak before an exec is not recorded`];
 }
 
 /** For a job without a peak: why Grid Engine's maxvmem is not shown in its place. */
