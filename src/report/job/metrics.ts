@@ -41,18 +41,14 @@ const OTHERS = 'Others';
 const PAIRS = 2;
 const BAD: ReadonlySet<string> = new Set(['cgroup_oom_kills']);
 
-interface MetricSection {
-  readonly heading: string;
-  readonly lines: readonly string[];
-}
-
 /** Names and values of the metrics from one source. */
 interface MetricGroup {
   readonly heading: string;
   readonly items: readonly (readonly [name: string, value: string])[];
 }
 
-function renderGroup(cells: MetricGroup['items'], width: number, screen: Screen): string[] {
+/** The lines of a group's section. */
+export function renderGroup({ items: cells }: MetricGroup, width: number, screen: Screen): string[] {
   const lines = Math.ceil(cells.length / PAIRS);
   // Column by column, as lists are read.
   const rows = Array.from({ length: lines }, (_, line) =>
@@ -72,14 +68,6 @@ function ofGroup({ source, shown }: Group, all: readonly (readonly [string, numb
 }
 
 /** The metrics of further sources, group by group; values of 0 and empty groups are left out. */
-export function renderMetrics(record: JobRecord, width: number, screen: Screen): readonly MetricSection[] {
-  return metricGroups(record, screen).map(({ heading, items }) => ({
-    heading,
-    lines: renderGroup(items, width, screen),
-  }));
-}
-
-/** The groups of `renderMetrics` before they are laid out. */
 export function metricGroups({ metrics }: JobRecord, screen: Screen): readonly MetricGroup[] {
   const itemOf = ([name, value]: readonly [string, number]): MetricGroup['items'][number] => {
     const text = formatQuantity(value, unitOfMetric(name), screen.glyphs);

@@ -12,7 +12,7 @@ import type { JobWhole } from './job-whole';
 import { latestRun } from './latest-run';
 import { parseTime } from '../format/local-time';
 import { renderMemoryChart } from '../screen/memory-chart';
-import { renderMetrics } from './metrics';
+import { metricGroups, renderGroup } from './metrics';
 import { renderSummed, renderTogether, renderWholeFit } from './parallel';
 import { renderPeaks } from './peaks';
 import { renderRunTable } from './run-table';
@@ -138,7 +138,7 @@ export function renderRun(runs: readonly JobRun[], options: JobViewOptions, scre
     ...section('Hosts', sum === null ? [] : renderHostTable(sum, options.allHosts ?? options.allTasks, room, screen)),
     ...section('Tasks', sum !== null && options.allTasks ? renderRunTable(TASK_COLUMNS, latest, room, screen) : []),
     ...section('Used', renderConsumption(total, isOnly, screen)),
-    ...renderMetrics(total, room, screen).flatMap(({ heading, lines }) => section(heading, lines)),
+    ...metricGroups(total, screen).flatMap((group) => section(group.heading, renderGroup(group, room, screen))),
     ...section('qacct', renderGridEngine(account, room, screen, options.dialect)),
     ...section('Ended', renderEnding(fullest, why, room, screen)),
     ...section('Classes', renderClasses(classes, room, screen)),
