@@ -36,30 +36,18 @@ import { wordsOf } from '../why/words';
 import { foundClasses, renderClassCounts } from '../rules/class-lines';
 import { ClassCounts, type ClassCount, type Judges } from '../rules/judge';
 
-/** The fields of each task's record that the screen of an array is made from. */
-export const ARRAY_FIELDS: readonly FieldName[] = [
-  ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'status', 'trust', 'revision'] as const),
-  ...(['owner', 'job_name', 'queue', 'project', 'pe', 'slots', 'host_slots', 'granted_hosts'] as const),
-  ...(['submitted_at', 'started_at', 'ended_at', 'exit_status', 'signal', 'failed', 'grid_engine'] as const),
-  ...([
-    'h_vmem',
-    'requests',
-    'request_order',
-    'wallclock_seconds',
-    'cpu_seconds',
-    'samples',
-    'metrics',
-    'notes',
-  ] as const),
-  ...(['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_footprint'] as const),
-];
-
-/** The fields read for every task; the others of ARRAY_FIELDS are read only for tasks that are shown individually. */
+/** The fields that the screen of an array is made from, read for every task. */
 export const TASK_FIELDS: readonly FieldName[] = [
   ...(['task_id', 'host', 'owner', 'job_name', 'pe', 'slots', 'host_slots', 'granted_hosts'] as const),
   ...(['status', 'exit_status', 'signal', 'failed', 'submitted_at', 'started_at', 'ended_at', 'revision'] as const),
   ...(['h_vmem', 'requests', 'request_order', 'wallclock_seconds', 'cpu_seconds', 'grid_engine', 'metrics'] as const),
   ...(['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_footprint'] as const),
+];
+
+/** The same, and the fields that are read only for tasks that are shown individually. */
+export const ARRAY_FIELDS: readonly FieldName[] = [
+  ...TASK_FIELDS,
+  ...(['cluster', 'job_id', 'pe_task_id', 'run_id', 'trust', 'queue', 'project', 'samples', 'notes'] as const),
 ];
 
 /** With --full, tasks are listed if there are at most this many; --tasks lists all. */
