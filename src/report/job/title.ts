@@ -78,7 +78,10 @@ export function describePlace(record: JobRecord, screen: Screen): string[] {
 const slotsWords = (slots: number | null, shared = ''): string =>
   slots === null ? '' : `${slots}${shared} slot${slots === 1 ? '' : 's'}`;
 
-function placeWords({ owner, pe, project }: JobRecord, where: string, slots: string, screen: Screen): string[] {
+type Placed = Pick<JobRecord, 'owner' | 'pe' | 'project'>;
+
+/** Owner, `where` and `slots` ('': not known), parallel environment and project. */
+export function placeWords({ owner, pe, project }: Placed, where: string, slots: string, screen: Screen): string[] {
   return [
     owner === null ? '' : screen.safe(owner),
     where,

@@ -11,7 +11,7 @@ import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { truncate } from '../screen/text-width';
 import type { Screen, Tone } from '../screen/screen';
 import { blank } from './run';
-import { spread } from './title';
+import { placeWords, spread } from './title';
 import { command, fitsNoHost, waitingReasons } from './waiting';
 
 /** The states of a job that has not ended, the most urgent first. */
@@ -165,16 +165,11 @@ const TONES: Readonly<Partial<Record<UnfinishedState, Tone>>> = {
 };
 
 function renderHead(job: UnfinishedJob, state: UnfinishedState, screen: Screen): string[] {
-  const { submittedAt, slots, pe, project } = job;
+  const { submittedAt, slots } = job;
   const since = submittedAt === null ? '' : `, ${runningFor(submittedAt, screen)}`;
   const waits = state === 'waiting' || state === 'held' || state === 'dependent';
   const submitted = submittedAt === null ? null : new Date(submittedAt);
-  const width = slots === null ? '' : plural(slots, 'slot');
-  const place = [
-    screen.safe(job.owner),
-    pe === null || width === '' ? width : `${width} (${screen.safe(pe)})`,
-    project === null || project === 'NONE' ? '' : `project ${screen.safe(project)}`,
-  ];
+  const place = placeWords(job, '', slots === null ? '' : plural(slots, 'slot'), screen);
   const { style, glyphs } = screen;
   return [
     spread(
@@ -185,7 +180,7 @@ function renderHead(job: UnfinishedJob, state: UnfinishedState, screen: Screen):
       style[TONES[state] ?? 'warning'],
     ),
     spread(
-      place.filter((part) => part !== '').join(` ${glyphs.dot} `),
+      place.join(` ${glyphs.dot} `),
       submitted === null ? '' : `submitted ${formatMoment(submitted)} ${formatZone(submitted)}`,
       screen,
       (text) => text,
