@@ -10,8 +10,6 @@ const FRESH = 2000;
 /** The list that the rows of a screen are mainly made from. */
 export type RowsOf = 'hosts' | 'list' | 'pending';
 
-const NAMES: Readonly<Record<RowsOf, string>> = { hosts: 'hosts', list: 'list', pending: 'list' };
-
 /** On a narrower screen one range of ages stands for all parts. */
 const ROOMY = 100;
 
@@ -34,14 +32,13 @@ export function whenText({ times }: Times, rows: RowsOf, screen: Screen): string
   const now = screen.now.getTime();
   const { usage, oursOldest, oursNewest } = times;
   const at = times[rows];
+  const part = (name: string, newest: number | null, oldest = newest) =>
+    newest === null || oldest === null ? [] : [{ name, newest: now - newest, oldest: now - oldest }];
   const parts = [
-    ...(at === null ? [] : [{ name: NAMES[rows], newest: now - at, oldest: now - at }]),
-    ...(rows === 'pending' || usage === null ? [] : [{ name: 'usage', newest: now - usage, oldest: now - usage }]),
-    ...(rows === 'pending' || oursOldest === null || oursNewest === null
-      ? []
-      : [{ name: 'ours', newest: now - oursNewest, oldest: now - oursOldest }]),
+    ...part(rows === 'hosts' ? 'hosts' : 'list', at),
+    ...(rows === 'pending' ? [] : [...part('usage', usage), ...part('ours', oursNewest, oursOldest)]),
   ];
-  const oldest = parts.reduce((most, part) => Math.max(most, part.oldest), -Infinity);
+  const oldest = parts.reduce((most, one) => Math.max(most, one.oldest), -Infinity);
   if (parts.length === 0) return '';
   const clock = formatClock(new Date(at ?? now - oldest));
   if (oldest < FRESH) return clock;
@@ -54,9 +51,10 @@ export function whenText({ times }: Times, rows: RowsOf, screen: Screen): string
   return `${clock}: ${ages.map(({ name, age }) => `${name} ${age}`).join(', ')} old`;
 }
 
-/** What is shown, at the left, and its time, at the right. */
-export function renderHeadline(what: string, view: Times, rows: RowsOf, screen: Screen): string {
-  return spread(what, whenText(view, rows, screen), screen, screen.style.title, screen.style.faint).trimEnd();
+/** What is shown, and of which cluster, at the left, and its time, at the right. */
+export function renderHeadline(what: string, view: ClusterView, rows: RowsOf, screen: Screen): string {
+  const title = view.cluster === '' ? what : `${what} in cluster ${screen.safe(view.cluster)}`;
+  return spread(title, whenText(view, rows, screen), screen, screen.style.title, screen.style.faint).trimEnd();
 }
 
 /** The problems, in one line; null: there are none. */

@@ -85,11 +85,10 @@ function hostsLegend(hosts: readonly HostView[], screen: Screen): readonly strin
 
 /** The hosts, a line each, with their jobs below where asked for, and sums over the hosts. */
 export function renderHosts({ view, hosts, details }: HostsReport, screen: Screen): string[] {
-  const cluster = view.cluster === '' ? '' : ` in cluster ${screen.safe(view.cluster)}`;
   const columns = chooseHostColumns(hosts, details);
   const { head, body } = renderHostLines(hostLines(hosts, details), columns, screen);
   return [
-    renderHeadline(`${countText(hosts.length, view.hosts.length, 'hosts')}${cluster}`, view, 'hosts', screen),
+    renderHeadline(countText(hosts.length, view.hosts.length, 'hosts'), view, 'hosts', screen),
     '',
     ...(hosts.length === 0 ? ['No host matches.'] : [...head, ...body, '']),
     ...describeTotals(totalHosts(hosts), screen).flatMap((line) => wrapIndented(line, screen)),

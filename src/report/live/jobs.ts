@@ -40,9 +40,8 @@ function renderPending(report: JobsReport, screen: Screen): string[] {
 /** The running jobs, a line each, what the columns mean, and the jobs that wait. */
 export function renderJobs(report: JobsReport, screen: Screen): string[] {
   const { view, jobs } = report;
-  const cluster = view.cluster === '' ? '' : ` in cluster ${screen.safe(view.cluster)}`;
   return [
-    renderHeadline(`${countText(jobs.length, view.jobs.length, 'running')}${cluster}`, view, 'list', screen),
+    renderHeadline(countText(jobs.length, view.jobs.length, 'running'), view, 'list', screen),
     '',
     ...(jobs.length === 0 ? ['No running job matches.'] : []),
     ...renderRows(chooseColumns(JOB_COLUMNS, jobs), jobs, screen),
