@@ -1,3 +1,4 @@
+import type { Dialect } from '../../gridengine/dialect';
 import { isLineOnly } from '../../record/coverage';
 import type { JobRecord } from '../../record/record';
 import { renderConsumption, renderRequests } from './usage';
@@ -7,9 +8,8 @@ import { renderGridEngine, wholeAccount } from './grid-engine';
 import { heartbeatOf, runningLabel, renderTrend } from './running';
 import { endingTone, jobGauges } from './headline';
 import { renderHostTable } from './host-table';
-import type { JobRun, JobViewOptions } from './job-run';
-import type { JobWhole } from './job-whole';
-import { latestRun } from './latest-run';
+import { latestRuns, predictionOf, type JobRun, type JobViewOptions } from './job-run';
+import { latestWhole, type JobWhole } from './job-whole';
 import { parseTime } from '../format/local-time';
 import { renderMemoryChart } from '../screen/memory-chart';
 import { metricGroups, renderGroup } from './metrics';
@@ -23,7 +23,19 @@ import { renderTrust } from './data-quality';
 import { formatDuration } from '../format/units';
 import { renderEvidence } from '../why/evidence-lines';
 import { renderClasses } from '../rules/class-lines';
-import type { Why } from '../why/why';
+import { whyEnded, type Why } from '../why/why';
+import { wordsOf } from '../why/words';
+import { nextTime } from '../advice/next-time';
+
+/** The latest run of a job (array task), as its screens show it; null: there are no runs. */
+export function latestRun(runs: readonly JobRun[], screen: Screen, dialect?: Dialect) {
+  const latest = latestRuns(runs);
+  const whole = latestWhole(latest);
+  if (whole === null) return null;
+  const why = whyEnded(whole.records, wordsOf(screen), dialect);
+  const next = nextTime(whole.needs, [why], predictionOf(latest));
+  return { latest, whole, why, next, classes: latest[0]?.classes ?? null };
+}
 
 /** The job's state, for the right end of its title. */
 export function statusText(record: JobRecord, screen: Screen): string {

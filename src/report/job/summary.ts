@@ -20,9 +20,8 @@ import { RESERVED } from './data-quality';
 import { cpuGauges, sizedByAddressSpace } from './headline';
 import { predictionOf, type JobRun } from './job-run';
 import type { JobWhole } from './job-whole';
-import { latestRun } from './latest-run';
 import { renderWholeFit } from './parallel';
-import { blank, renderTitle, renderWarning, statusText } from './run';
+import { blank, latestRun, renderTitle, renderWarning, statusText } from './run';
 import { renderTrend } from './running';
 import { jobLabel, onHost, renderSubmission } from './title';
 import { unlimitedText } from './usage';
@@ -161,8 +160,8 @@ function renderSmallChart({ total }: JobWhole, screen: Screen): string[] {
 export function renderSummary(
   runs: readonly JobRun[],
   screen: Screen,
-  dialect: Dialect = 'unknown',
-  mostLines = 24,
+  dialect: Dialect | undefined,
+  mostLines: number,
 ): string[] {
   const run = latestRun(runs, screen, dialect);
   if (run === null) return [];
@@ -194,7 +193,7 @@ export function renderSummary(
 }
 
 /** Six lines, like those of Slurm's seff. */
-export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Dialect = 'unknown'): string[] {
+export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Dialect | undefined): string[] {
   const run = latestRun(runs, screen, dialect);
   if (run === null) return [];
   const { latest, whole, why, next } = run;
