@@ -36,16 +36,3 @@ export function jobClasses(
   const placed = narrower(sized, job.project ?? '', job.queue ?? '');
   return [...new Set([...programs.map((program) => narrower(placed, program)), ...scripted, placed, sized, named])];
 }
-
-/** Makes all runs of a class share one list of names: a list for each of a million runs would take too much memory. */
-export class ClassNames {
-  private readonly known = new Map<string, readonly string[]>();
-
-  /** `classes`: narrow to wide; the narrowest determines the others. */
-  shared(classes: readonly string[]): readonly string[] {
-    const [narrowest = ''] = classes;
-    const known = this.known.get(narrowest);
-    if (known === undefined) this.known.set(narrowest, classes);
-    return known ?? classes;
-  }
-}

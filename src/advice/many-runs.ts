@@ -1,4 +1,3 @@
-import { ClassNames } from './job-classes';
 import type { PastRun } from './replay';
 
 const NUMBERS = ['submit', 'end', 'seconds', 'needed', 'stoppedAt', 'requested'] as const;
@@ -10,7 +9,8 @@ const known = (value: number): number | null => (Number.isNaN(value) ? null : va
 /** The runs of a long history, kept as plain numbers: a million objects would take much more memory. */
 export class ManyRuns {
   private readonly blocks: Float64Array[] = [];
-  private readonly names = new ClassNames();
+  /** Lists of classes by their narrowest, which determines the others: the runs of a class share one. */
+  private readonly lists = new Map<string, readonly string[]>();
   private readonly classes: (readonly string[])[] = [];
 
   get count(): number {
@@ -24,7 +24,10 @@ export class ManyRuns {
       NUMBERS.map((name) => run[name] ?? NaN),
       place * NUMBERS.length,
     );
-    this.classes.push(this.names.shared(run.classes));
+    const [narrowest = ''] = run.classes;
+    const classes = this.lists.get(narrowest) ?? run.classes;
+    this.lists.set(narrowest, classes);
+    this.classes.push(classes);
   }
 
   *bySubmission(): Generator<PastRun, void> {
