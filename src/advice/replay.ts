@@ -1,7 +1,6 @@
 import { Heap } from './heap';
-import type { Need } from './job-class';
+import type { JobClass, Need } from './job-class';
 import type { Known, Predictor } from './predictor';
-import { PLAIN_RULES, type PlainRule } from './plain-rules';
 
 /** A past run; times in seconds. */
 export interface PastRun extends Need {
@@ -48,6 +47,20 @@ export interface ReplayAnswer {
   /** What other rules for requests did. */
   readonly rules: readonly (Outcome & { readonly name: string })[];
 }
+
+interface PlainRule {
+  readonly name: string;
+  readonly request: (jobClass: JobClass) => number;
+}
+
+/** Rules of thumb that others use, for comparison with our advice. */
+const PLAIN_RULES: readonly PlainRule[] = [
+  { name: 'last run + 20 %', request: (jobClass) => 1.2 * Math.max(...jobClass.last(1)) },
+  { name: 'largest of 10 runs + 20 %', request: (jobClass) => 1.2 * Math.max(...jobClass.last(10)) },
+  { name: 'largest of 30 runs + 20 %', request: (jobClass) => 1.2 * Math.max(...jobClass.last(30)) },
+  // Kubernetes' Vertical Pod Autoscaler.
+  { name: '90th percentile + 15 %', request: (jobClass) => 1.15 * jobClass.base(0.1) },
+];
 
 /** Adds up what requests would have done: a failed job costs its whole run, and is run again with twice the request. */
 export class Tally {
