@@ -119,9 +119,7 @@ async function findAll(
     const report = await findJob({ ...job, ...query }, context, few);
     const runs = await history.advise(report.runs);
     const { of: kindOf } = await kindsNear(recordsOf(runs), (near) => findDistinct(near, readers));
-    // Runs of which only few fields were read are judged later, when they are read whole or counted.
-    if (report.few_fields === true) reports.push({ ...report, runs, judges: { rules, kindOf } });
-    else reports.push({ ...report, runs: withClasses(runs, rules, kindOf) });
+    reports.push({ ...report, runs, judges: { rules, kindOf } });
   }
   return reports;
 }

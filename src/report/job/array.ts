@@ -33,7 +33,7 @@ import { renderTable } from '../screen/table';
 import { describePlace, formatSpan, renderSubmitted, spread } from './title';
 import { formatBytes, formatCount, formatRequested, plural } from '../format/units';
 import { wordsOf } from '../why/words';
-import { foundClasses, renderClassCounts } from '../rules/class-lines';
+import { renderClassCounts } from '../rules/class-lines';
 import { ClassCounts, type ClassCount, type Judges } from '../rules/judge';
 
 /** The fields that the screen of an array is made from, read for every task. */
@@ -136,8 +136,8 @@ interface ArrayTasks {
   readonly reruns: number;
   /** The prediction from past runs of the same kind. */
   readonly prediction: Prediction | null;
-  /** Classes found among the tasks, or the counter that finds them while the tasks are read. */
-  readonly classes: readonly ClassCount[] | ClassCounts;
+  /** Counts the classes of the tasks while they are read; null: they are not classified. */
+  readonly classes: ClassCounts | null;
 }
 
 /** An array's tasks added up, with those that are shown individually. */
@@ -152,33 +152,31 @@ interface AddedArray extends Omit<ArrayTasks, 'tasks' | 'classes'> {
 
 /** null: there are no tasks. */
 export function addArray(
-  { tasks, reruns, prediction, classes }: ArrayTasks,
+  { tasks, reruns, prediction, classes: counts }: ArrayTasks,
   { detail, dialect, tasks: choice, allTasks }: JobViewOptions,
   screen: Screen,
 ): AddedArray | null {
   const full = detail === 'full';
-  const [counts, known] = classes instanceof ClassCounts ? [classes, []] : [null, classes];
   const listing = choice ?? (allTasks ? {} : full ? { limit: LISTED_UNASKED } : null);
   const chosen = listing === null ? null : new ChosenTasks<RunRecords>(listing);
   const facts = new ArrayFacts(chosen?.adding(tasks) ?? tasks, { full, words: wordsOf(screen), dialect, counts });
   const isTooLong = choice === undefined && !allTasks && facts.tasks > LISTED_UNASKED;
   const listed = isTooLong ? null : (chosen?.list() ?? null);
   if (facts.worst === null) return null;
-  return { reruns, prediction, classes: counts?.found() ?? known, facts, worst: facts.worst.whole.records, listed };
+  return { reruns, prediction, classes: counts?.found() ?? [], facts, worst: facts.worst.whole.records, listed };
 }
 
-/** The tasks of an array from all of its runs. `judges`: rules to classify them; undefined: they are classified. */
+/** The tasks of an array from all of its runs. */
 function arrayOf(runs: readonly JobRun[], judges: Judges | undefined): ArrayTasks {
   const latest = [...groupBy(runs, ({ record }) => record.task_id).values()]
     .map(latestRuns)
     .sort(([a], [b]) => (a?.record.task_id ?? 0) - (b?.record.task_id ?? 0));
   const tasks = latest.map(recordsOf).filter(isRun);
-  const masters = latest.flatMap((ofTask) => ofTask.slice(0, 1));
   return {
     tasks,
     reruns: runs.length - tasks.reduce((sum, { length }) => sum + length, 0),
     prediction: predictionOf(runs),
-    classes: judges === undefined ? foundClasses(masters) : new ClassCounts(judges),
+    classes: judges === undefined ? null : new ClassCounts(judges),
   };
 }
 
@@ -187,7 +185,7 @@ export function renderArray(
   runs: readonly JobRun[],
   options: JobViewOptions,
   screen: Screen,
-  judges?: Judges,
+  judges: Judges | undefined,
 ): string[] {
   const added = addArray(arrayOf(runs, judges), options, screen);
   return added === null ? [] : renderAdded(added, options, screen);

@@ -22,7 +22,7 @@ export interface JobReport {
   readonly few_fields?: boolean;
   readonly older: number;
   readonly newer: number;
-  /** Rules by which the runs are yet to be classified; left out: they are classified already, or need not be. */
+  /** Rules by which the runs are yet to be classified; left out: they need not be, or `qmemacct run` has done it. */
   readonly judges?: Judges;
   /** Progress of its array jobs, by jobKey; left out: not asked for. */
   readonly arrays?: ReadonlyMap<string, ArrayProgress>;

@@ -1,6 +1,4 @@
-import { groupBy } from '../../base/group-by';
 import { formatMemoryTime, formatSlotTimes, plural } from '../format/units';
-import type { JobRun } from '../job/job-run';
 import { wrap } from '../screen/layout';
 import { ownWords, type Screen, type Tone } from '../screen/screen';
 import type { ClassCount, Classes, Finding } from './judge';
@@ -48,16 +46,6 @@ export function renderClasses(classes: Classes | null, width: number, screen: Sc
   const { found, unknown } = classes;
   const open = unknown.length === 0 ? [] : wrap(`not known: ${unknown.join(', ')}`, width).map(screen.style.faint);
   return [...found.flatMap((finding) => renderFinding(finding, width, screen)), ...open];
-}
-
-/** The classes of tasks that are classified already, with the number of tasks in each. */
-export function foundClasses(tasks: readonly JobRun[]): readonly ClassCount[] {
-  const found = tasks.flatMap(({ record, classes }) =>
-    (classes?.found ?? []).map((finding) => ({ finding, task: record.task_id })),
-  );
-  return [...groupBy(found, ({ finding }) => finding.class).values()].flatMap((group) =>
-    group.slice(0, 1).map((first) => ({ ...first, count: group.length })),
-  );
 }
 
 /** "leak: 20 tasks; task 7: ...": a line for each class of an array's tasks, the most frequent first. */

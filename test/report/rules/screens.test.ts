@@ -28,8 +28,8 @@ const leaking: JobRecord = {
 };
 
 async function shown(runs: readonly JobRun[], options: Partial<JobViewOptions> = {}, ascii = false): Promise<string[]> {
-  const judged = withClasses(runs, await loadRules(''));
-  const report = { job_id: runs[0]?.record.job_id ?? 0, runs: judged, older: 0, newer: 0 };
+  const judges = { rules: await loadRules(''), kindOf: () => null };
+  const report = { job_id: runs[0]?.record.job_id ?? 0, runs, older: 0, newer: 0, judges };
   return renderJob(report, { allTasks: false, ...options }, testScreen(ascii ? { unicode: false, width: 80 } : {}));
 }
 
