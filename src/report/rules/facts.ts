@@ -11,7 +11,7 @@ import { hasUnknownPart } from '../advice/advice';
 import { heldOf, needOf } from '../advice/fit';
 import { unitOfMetric, type QuantityUnit } from '../format/quantity';
 import { succeeded } from '../../record/job-end';
-import { isRun, wholeOf } from '../job/job-whole';
+import { wholeOf, type RunRecords } from '../job/job-whole';
 import type { Meaning, Type } from './compile';
 import { growthOf } from './growth';
 import { dimensionOf, PLAIN } from './units';
@@ -46,9 +46,8 @@ function requestedTime({ requested }: Subject): number | null {
   return latestTime.seconds;
 }
 
-/** A run as rules see it, from its records, the master's first; null: there are no records. */
-export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Subject | null {
-  if (!isRun(records)) return null;
+/** A run as rules see it. */
+export function subjectOf(records: RunRecords, kind: Kind | null): Subject {
   const category = records.find(({ grid_engine: line }) => line?.category != null)?.grid_engine?.category;
   const requested = categoryRequests(category ?? '');
   const { sum, total, fullest, needs } = wholeOf(records);

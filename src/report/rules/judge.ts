@@ -1,5 +1,6 @@
 import type { JobRecord } from '../../record/record';
 import { latestRuns, recordsOf, runGroups, type JobRun } from '../job/job-run';
+import { isRun, type RunRecords } from '../job/job-whole';
 import { gibHoursOf } from '../format/units';
 import type { Value } from './compile';
 import { subjectOf, type Kind, type Subject } from './facts';
@@ -73,10 +74,10 @@ function findingOf({ name, severity, evidence, hint, cost }: Rule, subject: Subj
 
 /** The classes of one run, from its records. */
 export function judge({ rules, version }: RuleSet, records: readonly JobRecord[], kind: Kind | null): Classes {
-  const subject = subjectOf(records, kind);
   const found: Finding[] = [];
   const unknown: string[] = [];
-  if (subject === null) return { rules_version: version, found, unknown };
+  if (!isRun(records)) return { rules_version: version, found, unknown };
+  const subject = subjectOf(records, kind);
   for (const rule of rules) {
     const is = isOf(rule, subject);
     if (is === null) unknown.push(rule.name);
@@ -115,10 +116,9 @@ export class ClassCounts {
   constructor(private readonly judges: Judges) {}
 
   /** `records`: those of one run of a task. */
-  add(records: readonly JobRecord[]): void {
+  add(records: RunRecords): void {
     const [first] = records;
-    const subject = first === undefined ? null : subjectOf(records, this.judges.kindOf(first));
-    if (first === undefined || subject === null) return;
+    const subject = subjectOf(records, this.judges.kindOf(first));
     for (const rule of this.judges.rules.rules) {
       if (isOf(rule, subject) !== true) continue;
       const known = this.counts.get(rule);
