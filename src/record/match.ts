@@ -2,7 +2,7 @@ import { H_VMEM } from '../gridengine/memory-complex';
 import { limitForSlots } from '../gridengine/memory-request';
 import { isLineOnly } from './coverage';
 import { hasAnotherLine, startDifferenceMs } from './join';
-import { asStored, mergeRecords, type StoredRecord } from './merge';
+import { asStored, mergeRecords, underKeyOf, type StoredRecord } from './merge';
 import type { JobRecord, MemoryRequest } from './record';
 
 /** A stored record to which a new account may belong. */
@@ -37,11 +37,6 @@ function matchesOf<C extends Candidate>(record: JobRecord, candidates: readonly 
   }
   if (own === null || joined === null) return [own ?? joined, null];
   return isLineOnly(record) ? [joined, own] : [own, joined];
-}
-
-/** Under the key of another record of the same run. */
-function underKeyOf(stored: StoredRecord, { host, run_id }: JobRecord): StoredRecord {
-  return { ...stored, record: { ...stored.record, host, run_id } };
 }
 
 /** A line's limits for all slots of a parallel job, scaled to the slots of one host. */

@@ -134,8 +134,9 @@ function ownStamp(stored: StoredRecord): Stamp {
 }
 
 /** Every slot that has a value. */
-function slotsOf(stored: StoredRecord, own: Stamp): Map<Slot, Value> {
+function slotsOf(stored: StoredRecord): Map<Slot, Value> {
   const { record, provenance } = stored;
+  const own = ownStamp(stored);
   const slots = new Map<Slot, Value>();
   const put = (slot: Slot, value: unknown): unknown => slots.set(slot, { value, stamp: provenance[slot] ?? own });
   put('status', { status: record.status, notes: record.notes } satisfies Verdict);
@@ -201,6 +202,11 @@ function withLarger(stored: StoredRecord, values: Iterable<readonly [Slot, Value
   return changes.length === 0 ? stored : withSlots(stored, own, changes);
 }
 
+/** Under the key of another record of the same run. */
+export function underKeyOf(stored: StoredRecord, { host, run_id }: JobRecord): StoredRecord {
+  return { ...stored, record: { ...stored.record, host, run_id } };
+}
+
 /** `stored` with requests that are known from elsewhere, merged as if from an account with this stamp. */
 export function withRequests(stored: StoredRecord, requests: JobRecord['requests'], stamp: Stamp): StoredRecord {
   const values = Object.entries(requests).map(([complex, value]): readonly [Slot, Value] => [
@@ -235,21 +241,10 @@ function withEndUnseen(stored: StoredRecord): StoredRecord {
  * ended job wins before rank is asked. No null overrides a value. Returns `stored` itself if nothing changes.
  */
 export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): StoredRecord {
-  const ownStored = ownStamp(stored);
-  const ownIncoming = ownStamp(incoming);
-  // `stored` keeps its stamp, so only the slots that `incoming` has need a look.
-  if (compareStamps(ownStored, ownIncoming) >= 0) {
-    const merged = withLarger(stored, slotsOf(incoming, ownIncoming));
-    return merged === stored ? stored : withEndUnseen(merged);
-  }
-  const own = ownIncoming;
-  const slots = slotsOf(stored, ownStored);
-  for (const [slot, value] of slotsOf(incoming, ownIncoming)) {
-    const present = slots.get(slot);
-    if (present !== undefined && larger(slot, present, value) === present) continue;
-    slots.set(slot, value);
-  }
-  return withEndUnseen(withSlots(empty(stored.record, 'running', own), own, slots));
+  const isOlder = compareStamps(ownStamp(stored), ownStamp(incoming)) < 0;
+  const [base, other] = isOlder ? [underKeyOf(incoming, stored.record), stored] : [stored, incoming];
+  const merged = withLarger(base, slotsOf(other));
+  return merged === stored ? stored : withEndUnseen(merged);
 }
 
 /**
@@ -260,7 +255,7 @@ export function partsOf(stored: StoredRecord): readonly JobRecord[] {
   const own = ownStamp(stored);
   const nameOf = ({ trust, revision, ended }: Stamp): string => `${trust} ${revision} ${ended}`;
   const parts = new Map([[nameOf(own), { stamp: own, slots: new Map<Slot, Value>() }]]);
-  for (const [slot, value] of slotsOf(stored, own)) {
+  for (const [slot, value] of slotsOf(stored)) {
     const name = nameOf(value.stamp);
     const part = parts.get(name) ?? { stamp: value.stamp, slots: new Map<Slot, Value>() };
     parts.set(name, part);
