@@ -92,7 +92,6 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     const found = groupOf(job, pid);
     assert.ok(found !== null);
     assert.equal(found.origin, 'own');
-    assert.equal(found.name, job.key);
     assert.deepEqual([...membersOf(memoryGroup(job))].sort(), [job.shepherd, pid].sort());
     assert.equal(pathIn(sampler, 'memory')?.includes(JOBS_GROUP), false);
     assert.equal(readFileSync(join(memoryGroup(job), 'memory.limit_in_bytes'), 'utf8').trim().length, 19, 'no limit');

@@ -20,8 +20,6 @@ export interface SoughtJob {
 export interface JobCgroup {
   /** own: made by our prolog; scope: the systemd unit in which Grid Engine started the job. */
   readonly origin: 'own' | 'scope';
-  /** Its name: the run's key, or the unit's. */
-  readonly name: string;
   readonly directories: CgroupDirectories;
 }
 
@@ -79,7 +77,7 @@ export function jobCgroup(
   exists: (path: string) => boolean = existsSync,
 ): JobCgroup | null {
   const v1: Partial<Record<(typeof V1_CONTROLLERS)[number], string>> = {};
-  let found: { readonly path: string; readonly origin: JobCgroup['origin'] } | null = null;
+  let origin: JobCgroup['origin'] | null = null;
   for (const member of parseCgroupFile(membership)) {
     const part = ownPart(member.path, sought);
     if (part === null) continue;
@@ -87,18 +85,17 @@ export function jobCgroup(
       const directory = join(unifiedTop(root, exists), part.path);
       // If v1 is mounted beside it, the v2 tree has no controllers.
       if (exists(join(directory, 'memory.current')))
-        return { origin: part.origin, name: nameOf(part.path), directories: { version: 2, directory } };
+        return { origin: part.origin, directories: { version: 2, directory } };
       continue;
     }
     const mount = mountOf(root, member, exists);
     for (const controller of V1_CONTROLLERS)
       if (mount !== null && member.hierarchy.split(',').includes(controller)) {
         v1[controller] = join(mount, part.path);
-        if (controller === 'memory') found = part;
+        if (controller === 'memory') ({ origin } = part);
       }
   }
-  if (found === null) return null;
-  return { origin: found.origin, name: nameOf(found.path), directories: v1Directories((name) => v1[name] ?? null) };
+  return origin === null ? null : { origin, directories: v1Directories((name) => v1[name] ?? null) };
 }
 
 /**
@@ -106,14 +103,13 @@ export function jobCgroup(
  * is counted.
  */
 export function ownGroup(key: string, root = '/sys/fs/cgroup'): JobCgroup | null {
-  const group = { origin: 'own', name: key } as const;
   const directory = join(unifiedTop(root), JOBS_GROUP, key);
-  if (existsSync(join(directory, 'memory.current'))) return { ...group, directories: { version: 2, directory } };
+  if (existsSync(join(directory, 'memory.current'))) return { origin: 'own', directories: { version: 2, directory } };
   const of = (name: string): string | null => {
     const path = join(root, name, JOBS_GROUP, key);
     return existsSync(path) ? path : null;
   };
-  return of('memory') === null ? null : { ...group, directories: v1Directories(of) };
+  return of('memory') === null ? null : { origin: 'own', directories: v1Directories(of) };
 }
 
 /** The processes in a group, without those in its sub-groups; none if the group is gone. */
@@ -127,5 +123,3 @@ export function processesIn(group: string): readonly number[] {
     return [];
   }
 }
-
-const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);

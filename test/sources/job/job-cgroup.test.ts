@@ -53,7 +53,6 @@ describe('jobCgroup', () => {
     const exists = on('/c/cgroup.controllers', `${directory}/memory.current`);
     assert.deepEqual(jobCgroup('0::/system.slice/sge-1516.1.scope\n', SERIAL, '/c', exists), {
       origin: 'scope',
-      name: 'sge-1516.1.scope',
       directories: { version: 2, directory },
     });
   });
