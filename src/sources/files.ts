@@ -54,6 +54,12 @@ export function readInteger(path: string): number | null {
   return text !== undefined && /^-?\d{1,20}$/.test(text) ? Number(text) : null;
 }
 
+/** As readInteger; null for a number below 0, too. */
+export function readNatural(path: string): number | null {
+  const number = readInteger(path);
+  return number === null || number < 0 ? null : number;
+}
+
 /** Names in a directory, sorted; empty when it can't be listed. */
 export function listNames(path: string): readonly string[] {
   try {

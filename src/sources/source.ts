@@ -165,6 +165,20 @@ export const reading = (metric: Metric, value: number, instance = ''): Reading =
   value,
 });
 
+type MetricValue = readonly [Metric, number | null | undefined];
+
+/** Readings of the values that are known. */
+export const knownReadings = (values: readonly MetricValue[], instance = ''): readonly Reading[] =>
+  values.flatMap(([metric, value]) => (value == null ? [] : [reading(metric, value, instance)]));
+
+type MetricsByKey = Readonly<Record<string, Metric>>;
+
+/** Readings of the metrics whose keys have a value. */
+export function readingsByKey(metrics: MetricsByKey, values: ReadonlyMap<string, number>, instance = '') {
+  const found = Object.entries(metrics).map(([key, metric]): MetricValue => [metric, values.get(key)]);
+  return knownReadings(found, instance);
+}
+
 /**
  * An open source that keeps nothing open. `read` returns the readings; if it returns null or none, `why` gives the
  * reason.

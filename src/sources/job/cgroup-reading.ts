@@ -1,4 +1,4 @@
-import { metricsOf, reading, type Metric, type Reading } from '../source';
+import { knownReadings, metricsOf, type Metric, type Reading } from '../source';
 
 const { gauge, counter } = metricsOf('cgroup', 'job');
 
@@ -75,12 +75,8 @@ export const OF_THE_JOB: ReadonlySet<string> = new Set(
 );
 
 /** A reading as values of CGROUP_METRICS; what it does not have is left out. */
-export function cgroupReadings(group: CgroupReading): readonly Reading[] {
-  return FIELD_NAMES.flatMap((field) => {
-    const value = group[field];
-    return value === null ? [] : [reading(FIELDS[field], value)];
-  });
-}
+export const cgroupReadings = (group: CgroupReading): readonly Reading[] =>
+  knownReadings(FIELD_NAMES.map((field) => [FIELDS[field], group[field]]));
 
 /** Plain words on what the OOM killer did; null: nothing. */
 export function oomNote({ oomKills, memoryLimitBytes }: CgroupReading): string | null {

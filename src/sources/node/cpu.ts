@@ -1,7 +1,7 @@
 import { readText, whyUnreadable } from '../files';
 import { natural, naturals, words } from '../numbers';
 import { TICKS_PER_SECOND } from '../proc/clock';
-import { metricsOf, reading, source, type Metric, type Reading } from '../source';
+import { metricsOf, reading, readingsByKey, source, type Metric, type Reading } from '../source';
 import { CPU_MODES, utilisation, type CpuMode, type CpuTimes } from './cpu-times';
 
 const { gauge, counter } = metricsOf('cpu');
@@ -116,11 +116,7 @@ export function cpuReadings(stat: CpuStat, before: CpuStat | null, perCpuTimes: 
     if (perCpuTimes) for (const mode of CPU_MODES) readings.push(reading(ONE_SECONDS[mode], times[mode], cpu));
   }
   if (stat.cpus.size > 0) readings.push(reading(LOGICAL, stat.cpus.size));
-  for (const [key, metric] of Object.entries(EVENTS)) {
-    const value = stat.others.get(key);
-    if (value !== undefined) readings.push(reading(metric, value));
-  }
-  return readings;
+  return [...readings, ...readingsByKey(EVENTS, stat.others)];
 }
 
 export const cpu = source({

@@ -1,6 +1,6 @@
 import { listNames, readInteger, readText, whyUnreadable } from '../files';
 import { words } from '../numbers';
-import { metricsOf, opened, reading, source, unavailable, type Reading } from '../source';
+import { knownReadings, metricsOf, opened, source, unavailable, type Reading } from '../source';
 
 const { gauge } = metricsOf('cpufreq');
 
@@ -75,23 +75,22 @@ function meanHertz(clocks: readonly Clock[], pick: (clock: Clock) => number | nu
 }
 
 function cpufreqReadings(clocks: readonly Clock[]): readonly Reading[] {
-  const means = [
+  const means = knownReadings([
     [MEAN, meanHertz(clocks, ({ current }) => current)],
     [MEAN_MINIMUM, meanHertz(clocks, ({ minimum }) => minimum)],
     [MEAN_MAXIMUM, meanHertz(clocks, ({ maximum }) => maximum)],
-  ] as const;
-  return [
-    ...means.flatMap(([metric, value]) => (value === null ? [] : [reading(metric, value)])),
-    ...clocks.flatMap(({ cpu, current, minimum, maximum }) =>
-      (
-        [
-          [CURRENT, current],
-          [MINIMUM, minimum],
-          [MAXIMUM, maximum],
-        ] as const
-      ).flatMap(([metric, value]) => (value === null ? [] : [reading(metric, value, cpu)])),
+  ]);
+  const each = clocks.flatMap(({ cpu, current, minimum, maximum }) =>
+    knownReadings(
+      [
+        [CURRENT, current],
+        [MINIMUM, minimum],
+        [MAXIMUM, maximum],
+      ],
+      cpu,
     ),
-  ];
+  );
+  return [...means, ...each];
 }
 
 export const cpufreq = source({

@@ -1,5 +1,6 @@
-import { listNames, readInteger, readText } from '../files';
-import { metricsOf, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
+import { largestOfKnown } from '../../base/known';
+import { listNames, readNatural, readText } from '../files';
+import { knownReadings, metricsOf, opened, source, unavailable, type Metric, type Reading } from '../source';
 import { pciAddress, type Gpu } from './gpu';
 
 const { gauge, counter } = metricsOf('drm');
@@ -46,8 +47,11 @@ const VENDOR_NUMBER = { amd: 0x1002, intel: 0x8086 } as const;
 const MICRO = 1e-6;
 const MHZ = 1e6;
 
-const atLeastZero = (value: number | null): number | null => (value !== null && value >= 0 ? value : null);
-const percent = (value: number | null): number | null => (value !== null && value >= 0 && value <= 100 ? value : null);
+function readPercent(path: string): number | null {
+  const value = readNatural(path);
+  return value !== null && value <= 100 ? value : null;
+}
+
 const times = (value: number | null, factor: number): number | null => (value === null ? null : value * factor);
 
 /** The graphics cards below /sys/class/drm whose drivers are known here, in the order of their PCI addresses. */
@@ -86,7 +90,7 @@ export const drmGpus = (sys: string): readonly Gpu[] => findCards(sys).map(({ gp
 function hwmon(device: string, names: readonly string[]): number | null {
   for (const directory of listNames(`${device}/hwmon`))
     for (const name of names) {
-      const value = atLeastZero(readInteger(`${device}/hwmon/${directory}/${name}`));
+      const value = readNatural(`${device}/hwmon/${directory}/${name}`);
       if (value !== null) return value;
     }
   return null;
@@ -106,8 +110,7 @@ function fastestClock(path: string, driver: Card['driver']): number | null {
     ...listNames(`${path}/gt`).map((gt) => `${path}/gt/${gt}/rps_act_freq_mhz`),
     `${path}/gt_act_freq_mhz`,
   ];
-  const clocks = files.map((file) => atLeastZero(readInteger(file))).filter((value) => value !== null);
-  return clocks.length === 0 ? null : Math.max(...clocks);
+  return largestOfKnown(files.map(readNatural));
 }
 
 function readCard({ gpu, path, driver }: Card): readonly Reading[] {
@@ -118,16 +121,16 @@ function readCard({ gpu, path, driver }: Card): readonly Reading[] {
   const awake = (value: () => number | null): number | null => (asleep ? null : value());
   const values: readonly (readonly [Metric, number | null])[] = [
     [METRICS.vendor, VENDOR_NUMBER[VENDOR[driver]]],
-    [METRICS.memoryTotal, amd ? atLeastZero(readInteger(`${device}/mem_info_vram_total`)) : null],
-    [METRICS.memoryUsed, awake(() => (amd ? atLeastZero(readInteger(`${device}/mem_info_vram_used`)) : null))],
-    [METRICS.utilization, awake(() => (amd ? percent(readInteger(`${device}/gpu_busy_percent`)) : null))],
-    [METRICS.memoryUtilization, awake(() => (amd ? percent(readInteger(`${device}/mem_busy_percent`)) : null))],
+    [METRICS.memoryTotal, amd ? readNatural(`${device}/mem_info_vram_total`) : null],
+    [METRICS.memoryUsed, awake(() => (amd ? readNatural(`${device}/mem_info_vram_used`) : null))],
+    [METRICS.utilization, awake(() => (amd ? readPercent(`${device}/gpu_busy_percent`) : null))],
+    [METRICS.memoryUtilization, awake(() => (amd ? readPercent(`${device}/mem_busy_percent`) : null))],
     [METRICS.power, awake(() => times(hwmon(device, ['power1_average', 'power1_input']), MICRO))],
     // xe: 1 is the card, 2 the chip, and some cards count only that.
     [METRICS.energy, awake(() => times(hwmon(device, ['energy1_input', 'energy2_input']), MICRO))],
     [METRICS.frequency, awake(() => times(fastestClock(path, driver), MHZ))],
   ];
-  return values.flatMap(([metric, value]) => (value === null ? [] : [reading(metric, value, gpu.id)]));
+  return knownReadings(values, gpu.id);
 }
 
 export const drm = source({

@@ -1,5 +1,5 @@
-import { listNames, readInteger } from '../files';
-import { metricsOf, opened, reading, source, unavailable, type Reading } from '../source';
+import { listNames, readNatural } from '../files';
+import { knownReadings, metricsOf, opened, source, unavailable, type Reading } from '../source';
 
 const { counter } = metricsOf('edac');
 
@@ -32,17 +32,15 @@ export const edac = source({
   interval: 60,
   open: ({ sys }) => {
     const directory = `${sys}/devices/system/edac/mc`;
-    const read = (): readonly Reading[] | null => {
-      const readings = listNames(directory)
+    const read = (): readonly Reading[] =>
+      listNames(directory)
         .filter((name) => /^mc\d+$/.test(name))
         .flatMap((name) =>
-          FILES.flatMap(([file, metric]) => {
-            const count = readInteger(`${directory}/${name}/${file}`);
-            return count === null || count < 0 ? [] : [reading(metric, count, name)];
-          }),
+          knownReadings(
+            FILES.map(([file, metric]) => [metric, readNatural(`${directory}/${name}/${file}`)]),
+            name,
+          ),
         );
-      return readings.length > 0 ? readings : null;
-    };
     return opened(read, () =>
       unavailable(`no memory controller in ${directory}`, 'load the EDAC driver of its chipset'),
     );

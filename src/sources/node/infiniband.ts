@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
-import { listNames, readInteger, readText } from '../files';
+import { listNames, readNatural, readText } from '../files';
 import { metricsOf, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
 
 const { gauge, counter } = metricsOf('infiniband');
@@ -103,9 +103,9 @@ function findPorts(directory: string): readonly Port[] {
   });
 }
 
-function firstInteger(paths: readonly string[]): number | null {
+function firstNatural(paths: readonly string[]): number | null {
   for (const path of paths) {
-    const value = readInteger(path);
+    const value = readNatural(path);
     if (value !== null) return value;
   }
   return null;
@@ -115,8 +115,8 @@ function readCounters({ instance, path, wordBytes }: Port): readonly Reading[] {
   const readings: Reading[] = [];
   let stopped = 0;
   for (const { metric, files, words } of COUNTERS) {
-    const count = firstInteger(files.map((file) => `${path}/${file}`));
-    if (count === null || count < 0) continue;
+    const count = firstNatural(files.map((file) => `${path}/${file}`));
+    if (count === null) continue;
     if (count === TOP_OF_32_BITS) stopped += 1;
     else readings.push(reading(metric, words ? count * wordBytes : count, instance));
   }

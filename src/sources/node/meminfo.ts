@@ -1,5 +1,5 @@
 import { readText, whyUnreadable } from '../files';
-import { metricsOf, opened, reading, source, type Metric, type Reading } from '../source';
+import { metricsOf, opened, reading, readingsByKey, source, type Metric, type Reading } from '../source';
 
 const { gauge } = metricsOf('meminfo');
 
@@ -66,7 +66,7 @@ const LINES: Readonly<Record<string, string>> = {
 /** "Active(anon)" becomes active_anon. */
 const metricWord = (line: string): string => line.toLowerCase().replace('(', '_').replace(')', '');
 
-const METRICS: ReadonlyMap<string, Metric> = new Map(
+const METRICS: Readonly<Record<string, Metric>> = Object.fromEntries(
   Object.entries(LINES).map(([line, help]) => [
     line,
     gauge(metricWord(line), line.startsWith('HugePages_') ? 'count' : 'bytes', help),
@@ -104,20 +104,15 @@ export function memoryUsed(lines: ReadonlyMap<string, number>): { bytes: number;
 
 function meminfoReadings(text: string): readonly Reading[] {
   const lines = parseMeminfo(text);
-  const readings: Reading[] = [];
-  for (const [line, metric] of METRICS) {
-    const value = lines.get(line);
-    if (value !== undefined) readings.push(reading(metric, value));
-  }
   const used = memoryUsed(lines);
-  if (used !== null) readings.push(reading(USED, used.bytes), reading(PERCENT, used.percent));
-  return readings;
+  const inUse = used === null ? [] : [reading(USED, used.bytes), reading(PERCENT, used.percent)];
+  return [...readingsByKey(METRICS, lines), ...inUse];
 }
 
 export const meminfo = source({
   name: 'meminfo',
   reads: ['/proc/meminfo'],
-  metrics: [USED, PERCENT, ...METRICS.values()],
+  metrics: [USED, PERCENT, ...Object.values(METRICS)],
   open: ({ proc }) => {
     const path = `${proc}/meminfo`;
     return opened(

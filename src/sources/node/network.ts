@@ -1,4 +1,4 @@
-import { readInteger, readText, whyUnreadable } from '../files';
+import { readInteger, readNatural, readText, whyUnreadable } from '../files';
 import { naturals, words } from '../numbers';
 import { listOption, metricsOf, opened, reading, source, type Metric, type Reading } from '../source';
 
@@ -71,8 +71,8 @@ const isInterfaceName = (name: string): boolean =>
 /** Readings that hardly ever change: speed, size of packets, link. What is unknown is left out. */
 function linkReadings(sys: string, name: string): readonly Reading[] {
   const directory = `${sys}/class/net/${name}`;
-  const mtu = readInteger(`${directory}/mtu`);
-  if (mtu === null || mtu < 0) return [];
+  const mtu = readNatural(`${directory}/mtu`);
+  if (mtu === null) return [];
   // Speed and duplex can't be read while the interface is down; a driver that knows no speed says -1.
   const isUp = readInteger(`${directory}/carrier`) === 1;
   const megabits = isUp ? (readInteger(`${directory}/speed`) ?? -1) : -1;

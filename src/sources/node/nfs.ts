@@ -1,5 +1,6 @@
+import { sumOfKnown } from '../../base/known';
 import { readText, whyUnreadable } from '../files';
-import { metricsOf, reading, source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
+import { knownReadings, metricsOf, source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
 import { parseMountstats, parseNfsDevices, type NfsMount, type NfsOperation } from './mountstats';
 
 const { counter } = metricsOf('nfs');
@@ -31,10 +32,7 @@ const seconds =
   (mount: NfsMount): number =>
     sum(of)(mount) / 1000;
 
-const errors = ({ operations }: NfsMount): number | null =>
-  operations.some((each) => each.errors !== null)
-    ? operations.reduce((total, each) => total + (each.errors ?? 0), 0)
-    : null;
+const errors = ({ operations }: NfsMount): number | null => sumOfKnown(operations.map((each) => each.errors));
 
 const VALUES: readonly Value[] = [
   value('read', 'bytes', ({ bytes }) => bytes.read, 'Read by programs through the page cache.'),
@@ -115,11 +113,10 @@ function distinctMounts(mounts: readonly NfsMount[], devices: ReadonlyMap<string
 }
 
 function readMount(mount: NfsMount): readonly Reading[] {
-  const instance = unescaped(mount.mountPoint);
-  return VALUES.flatMap(({ metric, of }): readonly Reading[] => {
-    const counted = of(mount);
-    return counted === null ? [] : [reading(metric, counted, instance)];
-  });
+  return knownReadings(
+    VALUES.map(({ metric, of }) => [metric, of(mount)]),
+    unescaped(mount.mountPoint),
+  );
 }
 
 /** An automounter may mount NFS on the first access; systemd's own for binfmt_misc doesn't. */

@@ -1,5 +1,5 @@
 import { listNames, readText } from '../files';
-import { metricsOf, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
+import { metricsOf, opened, readingsByKey, source, unavailable, type Metric, type Reading } from '../source';
 
 const { gauge, counter } = metricsOf('numa');
 
@@ -45,14 +45,9 @@ export const numa = source({
       listNames(directory).flatMap((name) => {
         const node = /^node(\d+)$/.exec(name)?.[1];
         if (node === undefined) return [];
-        const pick = (metrics: Readonly<Record<string, Metric>>, values: ReadonlyMap<string, number>): Reading[] =>
-          Object.entries(metrics).flatMap(([key, metric]) => {
-            const value = values.get(key);
-            return value === undefined ? [] : [reading(metric, value, node)];
-          });
         return [
-          ...pick(MEMORY, parseNodeMeminfo(readText(`${directory}/${name}/meminfo`) ?? '')),
-          ...pick(ALLOCATIONS, parseNumastat(readText(`${directory}/${name}/numastat`) ?? '')),
+          ...readingsByKey(MEMORY, parseNodeMeminfo(readText(`${directory}/${name}/meminfo`) ?? ''), node),
+          ...readingsByKey(ALLOCATIONS, parseNumastat(readText(`${directory}/${name}/numastat`) ?? ''), node),
         ];
       });
     return opened(read, () => unavailable(`no memory nodes below ${directory}`));

@@ -1,4 +1,4 @@
-import { listNames, readInteger, readText, whyUnreadable } from '../files';
+import { listNames, readInteger, readNatural, readText, whyUnreadable } from '../files';
 import { metricsOf, opened, reading, source, unavailable, type Reading } from '../source';
 import { byNumber, plainName } from './names';
 
@@ -90,8 +90,8 @@ export const rapl = source({
     const read = (): readonly Reading[] => {
       const readings: Reading[] = [];
       for (const { instance, path, rangeMicrojoules } of zones) {
-        const raw = readInteger(path);
-        if (raw === null || raw < 0) continue;
+        const raw = readNatural(path);
+        if (raw === null) continue;
         const counter = nextRaplCounter(counters.get(instance), raw, rangeMicrojoules, now());
         counters.set(instance, counter);
         readings.push(reading(ENERGY, (counter.wraps * rangeMicrojoules + raw) / 1e6, instance));

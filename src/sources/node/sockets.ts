@@ -1,7 +1,7 @@
 import { readText, whyUnreadable } from '../files';
 import { natural, words } from '../numbers';
 import { pageSize } from '../page-size';
-import { metricsOf, opened, reading, source, type Metric, type Reading } from '../source';
+import { metricsOf, opened, reading, readingsByKey, source, type Metric, type Reading } from '../source';
 
 const { gauge, counter } = metricsOf('sockets');
 
@@ -29,15 +29,16 @@ const SNMP: Readonly<Record<string, Metric>> = {
 
 const UNIX = gauge('unix', 'count', 'Unix sockets.');
 
-/** Parses `/proc/net/sockstat` or `sockstat6`: "line word" to number; memory is in pages. */
-export function parseSockstat(text: string): ReadonlyMap<string, number> {
+/** Parses `/proc/net/sockstat` or `sockstat6`: "line word" to number; memory, which is there in pages, in bytes. */
+export function parseSockstat(text: string, page: number): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const line of text.split('\n')) {
     const [first, ...rest] = words(line);
     if (first?.endsWith(':') !== true) continue;
     for (let index = 0; index + 1 < rest.length; index += 2) {
+      const word = String(rest[index]);
       const number = natural(rest[index + 1]);
-      if (number !== null) found.set(`${first.slice(0, -1)} ${String(rest[index])}`, number);
+      if (number !== null) found.set(`${first.slice(0, -1)} ${word}`, word === 'mem' ? number * page : number);
     }
   }
   return found;
@@ -67,18 +68,13 @@ export const sockets = source({
   open: ({ proc }) => {
     const path = `${proc}/net/sockstat`;
     const page = pageSize(proc);
-    const pick = (metrics: Readonly<Record<string, Metric>>, values: ReadonlyMap<string, number>): readonly Reading[] =>
-      Object.entries(metrics).flatMap(([key, metric]) => {
-        const value = values.get(key);
-        return value === undefined ? [] : [reading(metric, metric.unit === 'bytes' ? value * page : value)];
-      });
     const read = (): readonly Reading[] => {
-      const sockstat = [...parseSockstat(readText(path) ?? ''), ...parseSockstat(readText(`${path}6`) ?? '')];
-      if (sockstat.length === 0) return [];
+      const sockstat = new Map([path, `${path}6`].flatMap((file) => [...parseSockstat(readText(file) ?? '', page)]));
+      if (sockstat.size === 0) return [];
       const unix = readText(`${proc}/net/unix`);
       return [
-        ...pick(SOCKSTAT, new Map(sockstat)),
-        ...pick(SNMP, parseTcpCounters(readText(`${proc}/net/snmp`) ?? '')),
+        ...readingsByKey(SOCKSTAT, sockstat),
+        ...readingsByKey(SNMP, parseTcpCounters(readText(`${proc}/net/snmp`) ?? '')),
         ...(unix === null ? [] : [reading(UNIX, countUnixSockets(unix))]),
       ];
     };

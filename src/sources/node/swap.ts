@@ -1,6 +1,6 @@
 import { readText, whyUnreadable } from '../files';
 import { pageSize } from '../page-size';
-import { metricsOf, opened, reading, source, type Reading } from '../source';
+import { knownReadings, metricsOf, opened, source, type Reading } from '../source';
 import { parseMeminfo } from './meminfo';
 import { parseVmstat } from './vmstat';
 
@@ -21,16 +21,14 @@ export function swapReadings(meminfo: string, vmstat: string, page: number): rea
   if (total === undefined || free === undefined) return null;
   const used = Math.max(0, total - free);
   const moved = parseVmstat(vmstat, page);
-  const swappedIn = moved.get('pswpin');
-  const swappedOut = moved.get('pswpout');
-  return [
-    reading(TOTAL, total),
-    reading(USED, used),
-    reading(FREE, free),
-    reading(PERCENT, total === 0 ? 0 : (100 * used) / total),
-    ...(swappedIn === undefined ? [] : [reading(IN, swappedIn)]),
-    ...(swappedOut === undefined ? [] : [reading(OUT, swappedOut)]),
-  ];
+  return knownReadings([
+    [TOTAL, total],
+    [USED, used],
+    [FREE, free],
+    [PERCENT, total === 0 ? 0 : (100 * used) / total],
+    [IN, moved.get('pswpin')],
+    [OUT, moved.get('pswpout')],
+  ]);
 }
 
 export const swap = source({

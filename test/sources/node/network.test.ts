@@ -159,7 +159,7 @@ describe('parsers of network files', () => {
           assert.ok(name.length > 0);
           for (const value of Object.values(numbers)) assert.ok(Number.isFinite(value) && value >= 0);
         }
-        for (const values of [parseSockstat(text), parseTcpCounters(text), countTcpStates(text)])
+        for (const values of [parseSockstat(text, 4096), parseTcpCounters(text), countTcpStates(text)])
           for (const value of values.values()) assert.ok(Number.isFinite(value) && value >= 0);
         assert.ok(countUnixSockets(text) >= 0);
       }),
