@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, readSync, readdirSync, statSync } from 'node:fs';
 import { MIB } from '../base/units';
-import { unavailable, type Unavailable } from './source';
+import { opened, unavailable, type OpenSource, type Reading, type Unavailable } from './source';
 
 const MOST_BYTES = 4 * MIB;
 const FIRST_BYTES = 16 * 1024;
@@ -82,3 +82,13 @@ export function whyUnreadable(path: string): Unavailable {
     return unavailable(`${path}: ${code}`);
   }
 }
+
+/** An open source that reads one text file and keeps nothing open; `parse` as `read` of `opened`. */
+export const openedFile = (
+  path: string,
+  parse: (text: string) => readonly Reading[] | null,
+): OpenSource | Unavailable =>
+  opened(
+    () => parse(readText(path) ?? ''),
+    () => whyUnreadable(path),
+  );

@@ -1,5 +1,5 @@
-import { readText, whyUnreadable } from '../files';
-import { metricsOf, opened, reading, source, type Reading } from '../source';
+import { openedFile } from '../files';
+import { metricsOf, reading, source, type Reading } from '../source';
 
 const { gauge } = metricsOf('loadavg');
 const HUNDREDTHS = { resolution: 100 };
@@ -23,11 +23,5 @@ export const loadavg = source({
   name: 'loadavg',
   reads: ['/proc/loadavg'],
   metrics: METRICS,
-  open: ({ proc }) => {
-    const path = `${proc}/loadavg`;
-    return opened(
-      () => parseLoadavg(readText(path) ?? ''),
-      () => whyUnreadable(path),
-    );
-  },
+  open: ({ proc }) => openedFile(`${proc}/loadavg`, parseLoadavg),
 });

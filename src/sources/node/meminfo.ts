@@ -1,5 +1,5 @@
-import { readText, whyUnreadable } from '../files';
-import { metricsOf, opened, reading, readingsByKey, source, type Metric, type Reading } from '../source';
+import { openedFile } from '../files';
+import { metricsOf, reading, readingsByKey, source, type Metric, type Reading } from '../source';
 
 const { gauge } = metricsOf('meminfo');
 
@@ -113,11 +113,5 @@ export const meminfo = source({
   name: 'meminfo',
   reads: ['/proc/meminfo'],
   metrics: [USED, PERCENT, ...Object.values(METRICS)],
-  open: ({ proc }) => {
-    const path = `${proc}/meminfo`;
-    return opened(
-      () => meminfoReadings(readText(path) ?? ''),
-      () => whyUnreadable(path),
-    );
-  },
+  open: ({ proc }) => openedFile(`${proc}/meminfo`, meminfoReadings),
 });

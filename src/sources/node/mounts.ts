@@ -1,6 +1,6 @@
-import { readText, whyUnreadable } from '../files';
+import { openedFile, readText } from '../files';
 import { words } from '../numbers';
-import { metricsOf, opened, reading, source, type Reading } from '../source';
+import { metricsOf, reading, source } from '../source';
 
 const { gauge } = metricsOf('mounts');
 
@@ -34,15 +34,12 @@ export const mounts = source({
   reads: ['/proc/self/mounts', '/proc/filesystems'],
   metrics: [ALL, PARTITIONS, NETWORK],
   interval: 60,
-  open: ({ proc }) => {
-    const path = `${proc}/self/mounts`;
-    const read = (): readonly Reading[] | null => {
-      const types = parseMounts(readText(path) ?? '');
+  open: ({ proc }) =>
+    openedFile(`${proc}/self/mounts`, (text) => {
+      const types = parseMounts(text);
       if (types.length === 0) return null;
       const onDevice = parseFilesystems(readText(`${proc}/filesystems`) ?? '');
       const count = (set: ReadonlySet<string>): number => types.filter((type) => set.has(type)).length;
       return [reading(ALL, types.length), reading(PARTITIONS, count(onDevice)), reading(NETWORK, count(NETWORK_TYPES))];
-    };
-    return opened(read, () => whyUnreadable(path));
-  },
+    }),
 });

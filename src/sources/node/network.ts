@@ -1,6 +1,6 @@
-import { readInteger, readNatural, readText, whyUnreadable } from '../files';
+import { openedFile, readInteger, readNatural, readText } from '../files';
 import { naturals, words } from '../numbers';
-import { listOption, metricsOf, opened, reading, source, type Metric, type Reading } from '../source';
+import { listOption, metricsOf, reading, source, type Metric, type Reading } from '../source';
 
 const { gauge, counter } = metricsOf('network');
 
@@ -95,7 +95,6 @@ export const network = source({
   // Ends of pairs and bridges on the host that count again what a real interface counts.
   options: { left_out: ['veth', 'ifb', 'dummy', 'docker', 'virbr', 'vnet', 'tap', 'cni', 'cali', 'flannel'] },
   open: ({ proc, sys, now, options }) => {
-    const path = `${proc}/net/dev`;
     const leftOut = listOption(options.left_out);
     let links: ReadonlyMap<string, readonly Reading[]> = new Map();
     let linksAt = -Infinity;
@@ -109,16 +108,13 @@ export const network = source({
       return links;
     }
 
-    const read = (): readonly Reading[] => {
-      const interfaces = parseNetDev(readText(path) ?? '').filter(
-        ({ name }) => !leftOut.some((prefix) => name.startsWith(prefix)),
-      );
+    return openedFile(`${proc}/net/dev`, (text) => {
+      const interfaces = parseNetDev(text).filter(({ name }) => !leftOut.some((prefix) => name.startsWith(prefix)));
       const known = linksOf(interfaces.map(({ name }) => name));
       return interfaces.flatMap((one) => [
         ...KEYS.map((key) => reading(COUNTERS[key], one[key], one.name)),
         ...(known.get(one.name) ?? []),
       ]);
-    };
-    return opened(read, () => whyUnreadable(path));
+    });
   },
 });

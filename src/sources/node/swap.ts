@@ -1,6 +1,6 @@
-import { readText, whyUnreadable } from '../files';
+import { openedFile, readText } from '../files';
 import { pageSize } from '../page-size';
-import { knownReadings, metricsOf, opened, source, type Reading } from '../source';
+import { knownReadings, metricsOf, source, type Reading } from '../source';
 import { parseMeminfo } from './meminfo';
 import { parseVmstat } from './vmstat';
 
@@ -36,11 +36,7 @@ export const swap = source({
   reads: ['/proc/meminfo', '/proc/vmstat'],
   metrics: [TOTAL, USED, FREE, PERCENT, IN, OUT],
   open: ({ proc }) => {
-    const path = `${proc}/meminfo`;
     const page = pageSize(proc);
-    return opened(
-      () => swapReadings(readText(path) ?? '', readText(`${proc}/vmstat`) ?? '', page),
-      () => whyUnreadable(path),
-    );
+    return openedFile(`${proc}/meminfo`, (text) => swapReadings(text, readText(`${proc}/vmstat`) ?? '', page));
   },
 });

@@ -1,5 +1,5 @@
-import { readText, whyUnreadable } from '../files';
-import { metricsOf, opened, reading, source, type Reading } from '../source';
+import { openedFile } from '../files';
+import { metricsOf, reading, source, type Reading } from '../source';
 
 const { counter } = metricsOf('uptime');
 
@@ -16,11 +16,5 @@ export const uptime = source({
   name: 'uptime',
   reads: ['/proc/uptime'],
   metrics: [TOTAL, IDLE],
-  open: ({ proc }) => {
-    const path = `${proc}/uptime`;
-    return opened(
-      () => parseUptime(readText(path) ?? ''),
-      () => whyUnreadable(path),
-    );
-  },
+  open: ({ proc }) => openedFile(`${proc}/uptime`, parseUptime),
 });

@@ -1,6 +1,6 @@
-import { readText, whyUnreadable } from '../files';
+import { openedFile } from '../files';
 import { pageSize } from '../page-size';
-import { metricsOf, opened, reading, source, type Metric } from '../source';
+import { metricsOf, reading, source, type Metric } from '../source';
 
 const { counter } = metricsOf('vmstat');
 
@@ -36,11 +36,9 @@ export const vmstat = source({
   reads: ['/proc/vmstat'],
   metrics: Object.values(METRICS),
   open: ({ proc }) => {
-    const path = `${proc}/vmstat`;
     const page = pageSize(proc);
-    return opened(
-      () => [...parseVmstat(readText(path) ?? '', page)].map(([key, value]) => reading(METRICS[key], value)),
-      () => whyUnreadable(path),
+    return openedFile(`${proc}/vmstat`, (text) =>
+      [...parseVmstat(text, page)].map(([key, value]) => reading(METRICS[key], value)),
     );
   },
 });
