@@ -1,27 +1,16 @@
 import { isNone } from './configuration';
 
-/** A value of `prolog` or `epilog`, taken apart as the shepherd does it. */
-interface HookCommand {
-  /** Whom it runs as; null: the job's owner. */
-  readonly user: string | null;
-  readonly path: string;
-  /** Split at blanks and tabs: there is no quoting. Pseudo variables such as `$job_id` are not expanded. */
-  readonly args: readonly string[];
-}
-
 /**
- * Takes `[user@]path args` apart; null for NONE. The user is what stands before the first `@` if no blank comes before
- * it, so that a path with an `@` is misread, as by Grid Engine itself (libs/uti/config_file.c, `parse_script_params`).
+ * Whom `[user@]path args` runs as (null: the job's owner); null for NONE. The user is what stands before the first `@`
+ * if no blank comes before it, so that a path with an `@` is misread, as by Grid Engine itself (libs/uti/config_file.c,
+ * `parse_script_params`).
  */
-export function parseHookCommand(value: string): HookCommand | null {
+export function parseHookCommand(value: string): { readonly user: string | null } | null {
   if (isNone(value.trim())) return null;
   const mark = value.search(/[@ ]/);
   const hasUser = mark >= 0 && value.charAt(mark) === '@';
-  const [path, ...args] = value
-    .slice(hasUser ? mark + 1 : 0)
-    .split(/[ \t]+/)
-    .filter((word) => word !== '');
-  return path === undefined ? null : { user: hasUser ? value.slice(0, mark) : null, path, args };
+  const command = value.slice(hasUser ? mark + 1 : 0);
+  return /[^ \t]/.test(command) ? { user: hasUser ? value.slice(0, mark) : null } : null;
 }
 
 /**

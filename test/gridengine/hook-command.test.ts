@@ -4,17 +4,13 @@ import { describe, it } from 'node:test';
 import { longestExpansion, parseHookCommand } from '../../src/gridengine/hook-command';
 
 describe('parseHookCommand', () => {
-  it('takes user, path and arguments apart', () => {
-    assert.deepEqual(parseHookCommand('root@/opt/a.sh  $job_id\t$host'), {
-      user: 'root',
-      path: '/opt/a.sh',
-      args: ['$job_id', '$host'],
-    });
-    assert.deepEqual(parseHookCommand('/opt/a.sh x@y'), { user: null, path: '/opt/a.sh', args: ['x@y'] });
+  it('finds the user', () => {
+    assert.deepEqual(parseHookCommand('root@/opt/a.sh  $job_id\t$host'), { user: 'root' });
+    assert.deepEqual(parseHookCommand('/opt/a.sh x@y'), { user: null });
   });
 
   it('misreads a path with @ as Grid Engine does', () => {
-    assert.deepEqual(parseHookCommand('/opt/v@2/a.sh'), { user: '/opt/v', path: '2/a.sh', args: [] });
+    assert.deepEqual(parseHookCommand('/opt/v@2/a.sh'), { user: '/opt/v' });
   });
 
   it('has no command for NONE', () => {
