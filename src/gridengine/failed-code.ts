@@ -1,5 +1,4 @@
 interface FailedCode {
-  readonly code: number;
   readonly meaning: string;
   /** Whether the job ran, so that its usage figures mean something; null where Grid Engine itself does not know. */
   readonly ran: boolean | null;
@@ -48,11 +47,9 @@ const table: readonly (readonly [number, string, boolean | null])[] = [
   [AFTER_SIGNAL, 'killed by a signal after it had started (limit, qdel, host or shepherd died)', true],
 ];
 
-const byCode: ReadonlyMap<number, FailedCode> = new Map(
-  table.map(([code, meaning, ran]) => [code, { code, meaning, ran }]),
-);
+const byCode: ReadonlyMap<number, FailedCode> = new Map(table.map(([code, meaning, ran]) => [code, { meaning, ran }]));
 
 /** What a `failed` value means; a code that Grid Engine does not document gets a sentence that says so. */
 export function failedCode(code: number): FailedCode {
-  return byCode.get(code) ?? { code, meaning: `unknown failure code ${code}`, ran: null };
+  return byCode.get(code) ?? { meaning: `unknown failure code ${code}`, ran: null };
 }

@@ -1,5 +1,5 @@
 import { UserError, reasonOf } from '../base/user-error';
-import { readConfiguration, type Configuration } from './configuration';
+import { configurationValue, readConfiguration, type Configuration } from './configuration';
 import type { Qconf } from './qconf';
 
 export interface ClusterQueue {
@@ -51,10 +51,6 @@ function hostsOf(list: string, groups: Site['groups']): readonly string[] {
   return [...new Set(hosts)];
 }
 
-function valueOf(configuration: Configuration, key: string): string {
-  return configuration.lines.find((line) => line.setting?.key === key)?.setting?.value ?? '';
-}
-
 /** Reads all of it from qmaster. Rejects with QconfError. */
 export async function readSite(qconf: Qconf): Promise<Site> {
   const show = (...args: readonly string[]): Promise<string> => showQconf(qconf, args, /^no .* (list )?defined/im);
@@ -66,7 +62,7 @@ export async function readSite(qconf: Qconf): Promise<Site> {
   const queues = new Map<string, ClusterQueue>();
   for (const queue of words(await show('-sql'))) {
     const configuration = readConfiguration(await show('-sq', queue));
-    queues.set(queue, { configuration, hosts: hostsOf(valueOf(configuration, 'hostlist'), groups) });
+    queues.set(queue, { configuration, hosts: hostsOf(configurationValue(configuration, 'hostlist') ?? '', groups) });
   }
   return { global, locals, queues, execHosts: words(await show('-sel')), groups };
 }

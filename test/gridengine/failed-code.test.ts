@@ -8,7 +8,6 @@ describe('failedCode', () => {
     const codes = [0, 1, 3, 4, 6, ...Array.from({ length: 15 }, (_, index) => index + 7), 24, 25, 26, 27, 28, 29, 30];
     for (const code of [...codes, 31, 32, 33, 34, 35, 36, 37, 38, 100]) {
       const found = failedCode(code);
-      assert.equal(found.code, code);
       assert.doesNotMatch(found.meaning, /unknown failure/);
     }
   });
@@ -21,6 +20,6 @@ describe('failedCode', () => {
   });
 
   it('has a sentence for any other code', () => {
-    assert.deepEqual(failedCode(99), { code: 99, meaning: 'unknown failure code 99', ran: null });
+    assert.deepEqual(failedCode(99), { meaning: 'unknown failure code 99', ran: null });
   });
 });

@@ -16,19 +16,16 @@ export function readQhost(onHost: (host: QhostHost) => void): AnswerReader {
 
 type Values = Map<string, string>;
 
-interface QueueDraft {
-  readonly values: Values;
-}
-
 interface JobDraft {
-  readonly queue: QueueDraft | undefined;
+  /** The queue before it. */
+  readonly queue: Values | undefined;
   readonly values: Values;
 }
 
 interface HostDraft {
   readonly values: Values;
   readonly resources: QhostResource[];
-  readonly queues: QueueDraft[];
+  readonly queues: Values[];
   readonly jobs: JobDraft[];
 }
 
@@ -45,14 +42,14 @@ function qhostXml(onHost: (host: QhostHost) => void): XmlHandler {
     open(tag, place) {
       const own = place.attribute('name') ?? '';
       if (tag === 'host') draft = { values: named('name', own), resources: [], queues: [], jobs: [] };
-      else if (tag === 'queue') draft?.queues.push({ values: named('name', own) });
+      else if (tag === 'queue') draft?.queues.push(named('name', own));
       else if (tag === 'job') draft?.jobs.push({ queue: draft.queues.at(-1), values: named('id', own) });
       else if (tag.endsWith('value')) name = own;
       if (tag === 'resourcevalue') dominance = place.attribute('dominance') ?? '';
     },
     close(tag, place) {
       if (tag === 'hostvalue') draft?.values.set(name, place.text());
-      else if (tag === 'queuevalue') draft?.queues.at(-1)?.values.set(name, place.text());
+      else if (tag === 'queuevalue') draft?.queues.at(-1)?.set(name, place.text());
       else if (tag === 'jobvalue') draft?.jobs.at(-1)?.values.set(name, place.text());
       else if (tag === 'resourcevalue') draft?.resources.push({ name, dominance, value: place.text() });
       else if (tag === 'host') {
@@ -96,7 +93,7 @@ function loadOfAll(perProcessor: number | null, processors: number | null): numb
   return perProcessor === null || processors === null ? null : Math.round(perProcessor * processors * 100) / 100;
 }
 
-function finishQueue({ values }: QueueDraft): QhostQueue {
+function finishQueue(values: Values): QhostQueue {
   return {
     name: nameOf(values),
     type: values.get('qtype_string') ?? '',
@@ -149,7 +146,7 @@ function finishJob({ queue, values }: JobDraft): QhostJob | null {
     name: text('job_name'),
     owner: text('job_owner'),
     state: text('job_state'),
-    queue: instance.split('@', 1)[0] || (queue === undefined ? '' : nameOf(queue.values)),
+    queue: instance.split('@', 1)[0] || (queue === undefined ? '' : nameOf(queue)),
     queueInstance: instance.includes('@') ? instance : '',
     priority: parsePrintedNumber(text('priority')),
     startedAt: parseReportTime(text('start_time')),
