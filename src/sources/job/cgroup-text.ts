@@ -25,12 +25,6 @@ export function parseKeyed(text: string | null): ReadonlyMap<string, number> {
   return values;
 }
 
-/** Sum of the known parts; null when none is known. */
-export function sumOf(...parts: readonly (number | null | undefined)[]): number | null {
-  const known = parts.filter((part) => part !== null && part !== undefined);
-  return known.length === 0 ? null : known.reduce((sum, part) => sum + part, 0);
-}
-
 /** `value` divided by `by`, where there is a value. */
 export const scaled = (value: number | null | undefined, by: number): number | null =>
   value === null || value === undefined ? null : value / by;

@@ -1,9 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { sumOfKnown } from '../../base/known';
 import { readText } from '../files';
 import { TICKS_PER_SECOND } from '../proc/clock';
 import { NOTHING_READ, REFAULTS, type CgroupReading } from './cgroup-reading';
-import { parseAmount, parseKeyed, parseNanoseconds, scaled, sumOf } from './cgroup-text';
+import { parseAmount, parseKeyed, parseNanoseconds, scaled } from './cgroup-text';
 
 /**
  * Control groups, version 1: one tree for each controller (Documentation/admin-guide/cgroup-v1). Sub-groups are in the
@@ -78,13 +79,13 @@ export function readingOfV1(
     userSeconds: scaled(time.get('user'), TICKS_PER_SECOND),
     systemSeconds: scaled(time.get('system'), TICKS_PER_SECOND),
     throttledSeconds: parseNanoseconds(/^throttled_time (\d+)$/m.exec(read('cpu', 'cpu.stat') ?? '')?.[1]),
-    ioReadBytes: sumOf(...disks.map((disk) => disk.read)),
-    ioWriteBytes: sumOf(...disks.map((disk) => disk.written)),
+    ioReadBytes: sumOfKnown(disks.map((disk) => disk.read)),
+    ioWriteBytes: sumOfKnown(disks.map((disk) => disk.written)),
     tasks: parseAmount(read('pids', 'pids.current')),
     tasksPeak: parseAmount(read('pids', 'pids.peak')),
     oomKills,
     maxEvents: amount('memory.failcnt'),
-    refaults: sumOf(...REFAULTS.map((name) => memory.get(`total_${name}`))),
+    refaults: sumOfKnown(REFAULTS.map((name) => memory.get(`total_${name}`))),
   };
 }
 
@@ -110,8 +111,8 @@ function groupsBelow(directory: string): readonly string[] {
 
 /** `oom_kill` of memory.oom_control (Linux 4.13), summed over the groups; null where the kernel does not have it. */
 function oomKillsBelow(directory: string): number | null {
-  return sumOf(
-    ...groupsBelow(directory).map((group) => parseKeyed(readText(join(group, 'memory.oom_control'))).get('oom_kill')),
+  return sumOfKnown(
+    groupsBelow(directory).map((group) => parseKeyed(readText(join(group, 'memory.oom_control'))).get('oom_kill')),
   );
 }
 

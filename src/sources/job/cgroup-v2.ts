@@ -1,9 +1,10 @@
 import { closeSync, constants, openSync, readSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { sumOfKnown } from '../../base/known';
 import { readText } from '../files';
 import { parsePressure, type Pressure } from '../node/pressure';
 import { NOTHING_READ, REFAULTS, type CgroupReading } from './cgroup-reading';
-import { parseAmount, parseKeyed, scaled, sumOf } from './cgroup-text';
+import { parseAmount, parseKeyed, scaled } from './cgroup-text';
 
 /** Control groups, version 2 (cgroup-v2.rst). Every figure of a group covers the groups below it. */
 
@@ -47,7 +48,7 @@ export function readingOfV2(read: ReadFile, stacked: (device: string) => boolean
     shmemBytes: memory.get('shmem') ?? null,
     fileBytes: file === undefined ? null : Math.max(0, file - (memory.get('shmem') ?? 0)),
     // The sum of all kernel memory came with Linux 5.18.
-    kernelBytes: memory.get('kernel') ?? sumOf(...KERNEL_PARTS.map((part) => memory.get(part))),
+    kernelBytes: memory.get('kernel') ?? sumOfKnown(KERNEL_PARTS.map((part) => memory.get(part))),
     swapBytes: parseAmount(read('memory.swap.current')),
     swapCachedBytes: memory.get('swapcached') ?? null,
     swapPeakBytes: parseAmount(read('memory.swap.peak')),
@@ -57,15 +58,15 @@ export function readingOfV2(read: ReadFile, stacked: (device: string) => boolean
     userSeconds: scaled(cpu.get('user_usec'), 1e6),
     systemSeconds: scaled(cpu.get('system_usec'), 1e6),
     throttledSeconds: scaled(cpu.get('throttled_usec'), 1e6),
-    ioReadBytes: sumOf(...io.map((device) => device.read)),
-    ioWriteBytes: sumOf(...io.map((device) => device.written)),
+    ioReadBytes: sumOfKnown(io.map((device) => device.read)),
+    ioWriteBytes: sumOfKnown(io.map((device) => device.written)),
     tasks: parseAmount(read('pids.current')),
     tasksPeak: parseAmount(read('pids.peak')),
     oomKills: events.get('oom_kill') ?? null,
     oomEvents: events.get('oom') ?? null,
     highEvents: events.get('high') ?? null,
     maxEvents: events.get('max') ?? null,
-    refaults: sumOf(...REFAULTS.map((name) => memory.get(name))),
+    refaults: sumOfKnown(REFAULTS.map((name) => memory.get(name))),
     memoryStalledSeconds: memoryStall?.get('some') ?? null,
     memoryFullyStalledSeconds: memoryStall?.get('full') ?? null,
     cpuStalledSeconds: cpuStall?.get('some') ?? null,

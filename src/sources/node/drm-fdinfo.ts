@@ -1,3 +1,4 @@
+import { sumOfKnown } from '../../base/known';
 import { GIB, MIB } from '../../base/units';
 
 /** What a DRM driver says of one open descriptor in /proc/PID/fdinfo/FD (Documentation/gpu/drm-usage-stats.rst). */
@@ -57,7 +58,7 @@ export function parseFdinfo(text: string): DrmClient | null {
   const sum = (video: boolean): number | null => {
     // "vram", "vram0" (amdgpu, xe), "local0" (i915); the rest is "gtt", "cpu", "system", "stolen".
     const found = [...regions].filter(([region]) => /^(vram|local)\d*$/.test(region) === video);
-    return found.length === 0 ? null : found.reduce((total, [, bytes]) => total + bytes, 0);
+    return sumOfKnown(found.map(([, bytes]) => bytes));
   };
 
   const engines: DrmEngine[] = [];

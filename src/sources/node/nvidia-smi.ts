@@ -1,3 +1,4 @@
+import { sumOfKnown } from '../../base/known';
 import { MIB } from '../../base/units';
 import type { GpuProcess, GpuState } from './gpu';
 
@@ -65,8 +66,7 @@ export function parseSmiProcesses(text: string): readonly GpuProcess[] {
     const pid = number(pidWord, 4 * MIB);
     if (gpu === undefined || !UUID.test(gpu) || pid === null || !Number.isInteger(pid) || pid === 0) continue;
     const key = `${gpu} ${pid}`;
-    const memory = [found.get(key)?.memoryBytes ?? null, mib(used)].filter((value) => value !== null);
-    const memoryBytes = memory.length === 0 ? null : memory.reduce((sum, value) => sum + value, 0);
+    const memoryBytes = sumOfKnown([found.get(key)?.memoryBytes, mib(used)]);
     found.set(key, { gpu, pid, memoryBytes, utilizationPercent: null, peakMemoryBytes: null });
   }
   return [...found.values()];
