@@ -14,27 +14,27 @@ export interface Gpu {
   readonly aliases: readonly string[];
 }
 
-/** State of one GPU; null: unknown. */
+/** State of one GPU; null, or left out: unknown. */
 export interface GpuState {
   readonly gpu: Gpu;
   readonly memoryTotalBytes: number | null;
   readonly memoryUsedBytes: number | null;
-  readonly utilizationPercent: number | null;
-  readonly memoryUtilizationPercent: number | null;
-  readonly powerWatts: number | null;
+  readonly utilizationPercent?: number | null;
+  readonly memoryUtilizationPercent?: number | null;
+  readonly powerWatts?: number | null;
   /** Since the driver was loaded. */
-  readonly energyJoules: number | null;
-  readonly temperatureCelsius: number | null;
+  readonly energyJoules?: number | null;
+  readonly temperatureCelsius?: number | null;
 }
 
-/** One process on one GPU; null: unknown. */
+/** One process on one GPU; null, or left out: unknown. */
 export interface GpuProcess {
   readonly gpu: string;
   readonly pid: number;
   readonly memoryBytes: number | null;
-  readonly utilizationPercent: number | null;
+  readonly utilizationPercent?: number | null;
   /** Kept by the driver over the whole life of the process. */
-  readonly peakMemoryBytes: number | null;
+  readonly peakMemoryBytes?: number | null;
 }
 
 export interface GpuSnapshot {

@@ -62,18 +62,13 @@ function stateOf(nvml: Nvml, gpu: Gpu, handle: NvmlHandle): GpuState {
   };
 }
 
+/** The driver keeps the rest for the whole GPU only. */
 function instanceState(nvml: Nvml, gpu: Gpu, handle: NvmlHandle): GpuState {
   const memory = orNull(nvml.memory(handle));
   return {
     gpu,
     memoryTotalBytes: memory?.total ?? orNull(nvml.migMemoryBytes(handle)),
     memoryUsedBytes: memory?.used ?? null,
-    // The driver keeps the rest for the whole GPU only.
-    utilizationPercent: null,
-    memoryUtilizationPercent: null,
-    powerWatts: null,
-    energyJoules: null,
-    temperatureCelsius: null,
   };
 }
 

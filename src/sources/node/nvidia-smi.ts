@@ -36,7 +36,10 @@ const mib = (word: string | undefined): number | null => {
 const rows = (text: string): readonly (readonly string[])[] =>
   text.split('\n').map((line) => line.split(',').map((word) => word.trim()));
 
-/** `nvidia-smi --query-gpu=` SMI_GPU_FIELDS; lines that name no GPU (messages, garbage) are left out. */
+/**
+ * `nvidia-smi --query-gpu=` SMI_GPU_FIELDS, of which none is the energy; lines that name no GPU (messages, garbage) are
+ * left out.
+ */
 export function parseSmiGpus(text: string): readonly GpuState[] {
   const seen = new Set<string>();
   return rows(text).flatMap(([index, uuid, total, used, gpu, memory, power, temperature]) => {
@@ -51,8 +54,6 @@ export function parseSmiGpus(text: string): readonly GpuState[] {
         utilizationPercent: number(gpu, 100),
         memoryUtilizationPercent: number(memory, 100),
         powerWatts: number(power, 1e5),
-        // nvidia-smi prints no energy counter in this form.
-        energyJoules: null,
         temperatureCelsius: number(temperature, 1000),
       },
     ];
@@ -67,7 +68,7 @@ export function parseSmiProcesses(text: string): readonly GpuProcess[] {
     if (gpu === undefined || !UUID.test(gpu) || pid === null || !Number.isInteger(pid) || pid === 0) continue;
     const key = `${gpu} ${pid}`;
     const memoryBytes = sumOfKnown([found.get(key)?.memoryBytes, mib(used)]);
-    found.set(key, { gpu, pid, memoryBytes, utilizationPercent: null, peakMemoryBytes: null });
+    found.set(key, { gpu, pid, memoryBytes });
   }
   return [...found.values()];
 }

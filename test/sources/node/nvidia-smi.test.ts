@@ -25,7 +25,6 @@ describe('parseSmiGpus', () => {
       utilizationPercent: 100,
       memoryUtilizationPercent: 63,
       powerWatts: 213.57,
-      energyJoules: null,
       temperatureCelsius: 84,
     });
     assert.equal(second?.utilizationPercent, null);
