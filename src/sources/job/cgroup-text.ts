@@ -25,6 +25,12 @@ export function parseKeyed(text: string | null): ReadonlyMap<string, number> {
   return values;
 }
 
+/** Bytes that processes moved from and to a disk. */
+export interface DiskBytes {
+  readonly read: number;
+  readonly written: number;
+}
+
 /** `value` divided by `by`, where there is a value. */
 export const scaled = (value: number | null | undefined, by: number): number | null =>
   value === null || value === undefined ? null : value / by;

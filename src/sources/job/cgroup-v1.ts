@@ -4,7 +4,7 @@ import { sumOfKnown } from '../../base/known';
 import { readText } from '../files';
 import { TICKS_PER_SECOND } from '../proc/clock';
 import { NOTHING_READ, REFAULTS, type CgroupReading } from './cgroup-reading';
-import { parseAmount, parseKeyed, parseNanoseconds, scaled } from './cgroup-text';
+import { parseAmount, parseKeyed, parseNanoseconds, scaled, type DiskBytes } from './cgroup-text';
 
 /**
  * Control groups, version 1: one tree for each controller (Documentation/admin-guide/cgroup-v1). Sub-groups are in the
@@ -20,10 +20,8 @@ export interface V1Directories {
 }
 
 /** Bytes by device of a blkio file: lines "8:0 Read 4096". */
-export function parseBlkio(
-  text: string | null,
-): ReadonlyMap<string, { readonly read: number; readonly written: number }> {
-  const devices = new Map<string, { readonly read: number; readonly written: number }>();
+export function parseBlkio(text: string | null): ReadonlyMap<string, DiskBytes> {
+  const devices = new Map<string, DiskBytes>();
   for (const line of text?.split('\n') ?? []) {
     const [, device, operation, amount] = /^(\d+:\d+) (Read|Write) (\d+)$/.exec(line) ?? [];
     const value = parseAmount(amount ?? null);

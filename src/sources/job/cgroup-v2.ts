@@ -4,15 +4,13 @@ import { sumOfKnown } from '../../base/known';
 import { readText } from '../files';
 import { parsePressure, type Pressure } from '../node/pressure';
 import { NOTHING_READ, REFAULTS, type CgroupReading } from './cgroup-reading';
-import { parseAmount, parseKeyed, scaled } from './cgroup-text';
+import { parseAmount, parseKeyed, scaled, type DiskBytes } from './cgroup-text';
 
 /** Control groups, version 2 (cgroup-v2.rst). Every figure of a group covers the groups below it. */
 
 /** Bytes by device ("8:0") of an `io.stat`. */
-export function parseIoStat(
-  text: string | null,
-): ReadonlyMap<string, { readonly read: number; readonly written: number }> {
-  const devices = new Map<string, { readonly read: number; readonly written: number }>();
+export function parseIoStat(text: string | null): ReadonlyMap<string, DiskBytes> {
+  const devices = new Map<string, DiskBytes>();
   for (const line of text?.split('\n') ?? []) {
     const device = /^(\d+:\d+) /.exec(line)?.[1];
     const read = parseAmount(/ rbytes=(\d+)/.exec(line)?.[1] ?? null);

@@ -52,25 +52,22 @@ function stackedDisks(sys: string): (device: string) => boolean {
 export function openCgroup(directories: CgroupDirectories, place: Pick<Place, 'sys'>): OpenCgroup | Unavailable {
   const stacked = stackedDisks(place.sys);
   const gone = (reading: CgroupReading): boolean => reading.memoryBytes === null && reading.cpuUsageSeconds === null;
+  const untilGone = (read: () => CgroupReading, where: string) => (): CgroupReading | Unavailable => {
+    const reading = read();
+    return gone(reading) ? unavailable(`${where} is gone`) : reading;
+  };
   if (directories.version === 2) {
     const { directory } = directories;
     if (!existsSync(join(directory, 'cgroup.procs'))) return whyUnreadable(join(directory, 'cgroup.procs'));
-    const group = openV2(directory, stacked);
-    const read = (): CgroupReading | Unavailable => {
-      const reading = group.read();
-      return gone(reading) ? unavailable(`${directory} is gone`) : reading;
-    };
-    return { version: 2, read, coversSubgroups: () => true, close: group.close };
+    const { read, close } = openV2(directory, stacked);
+    return { version: 2, read: untilGone(read, directory), coversSubgroups: () => true, close };
   }
   const { memory, cpuacct } = directories;
   const read = openV1(directories, stacked);
   if (gone(read())) return unavailable(`nothing to read below ${memory ?? cpuacct ?? 'any v1 hierarchy'}`);
   return {
     version: 1,
-    read: () => {
-      const reading = read();
-      return gone(reading) ? unavailable(`${memory ?? cpuacct ?? 'the group'} is gone`) : reading;
-    },
+    read: untilGone(read, memory ?? cpuacct ?? 'the group'),
     coversSubgroups: () => memory === null || coversSubgroups(memory),
     close: () => undefined,
   };
