@@ -98,17 +98,14 @@ export interface Source {
 /** All that is known of a source without opening it. */
 export type SourceFacts = Omit<Source, 'open'>;
 
-/** Processes of a job at the time of a reading. */
-export type JobProcessIds = readonly number[];
-
 /** A source that is asked about certain processes (PSS) rather than about the node. */
-export interface ProcessSource extends Omit<Source, 'open'> {
+export interface ProcessSource extends SourceFacts {
   readonly open: (place: Place) => OpenProcessSource | Unavailable;
 }
 
 export interface OpenProcessSource {
   /** Calls `about` with a process before reading anything of it that may block, so that it is known which one did. */
-  readonly read: (pids: JobProcessIds, about?: (pid: number) => void) => readonly Reading[] | Unavailable;
+  readonly read: (pids: readonly number[], about?: (pid: number) => void) => readonly Reading[] | Unavailable;
   readonly close: () => void;
 }
 

@@ -90,7 +90,7 @@ export function parseExitRecord(buffer: Buffer, offset: number, length: number):
   record.comm = stats.comm();
   for (const field of COUNTS) record[field] = stats.u64(field);
   for (const [field, unit] of UNITS) record[field] *= unit;
-  for (const field of DELAYS) record[field] = stats.delay(field) ?? 0;
+  for (const field of DELAYS) record[field] = stats.delay(field);
   // A tick updates both the scheduler's time and user or system time: the former is 0 only if the kernel leaves it out.
   if (record.cpuNs === 0) record.cpuNs = (stats.u64('userUs') + stats.u64('systemUs')) * 1000;
   return record;

@@ -54,34 +54,25 @@ export async function proveKernelEvents(namespacePath: string | null): Promise<K
 }
 
 async function watchChild(events: KernelEvents): Promise<KernelEventsProof['arrived']> {
-  const forked = new Set<number>();
-  const executed = new Set<number>();
-  const exited = new Set<number>();
-  const recorded = new Set<number>();
+  const arrived = { fork: false, exec: false, exit: false, record: false };
+  const child = spawn('/bin/true', { stdio: 'ignore', env: {} });
+  const ended = once(child, 'exit').catch(() => undefined);
   const drain = (): void => {
     events.drain({
       event: (event) => {
-        if (event.kind === 'fork') forked.add(event.childPid);
-        if (event.kind === 'exec') executed.add(event.pid);
-        if (event.kind === 'exit') exited.add(event.pid);
+        const pid = event.kind === 'fork' ? event.childPid : event.pid;
+        if (pid === child.pid) arrived[event.kind] = true;
       },
-      record: ({ pid }) => recorded.add(pid),
+      record: ({ pid }) => {
+        if (pid === child.pid) arrived.record = true;
+      },
     });
   };
-  const child = spawn('/bin/true', { stdio: 'ignore', env: {} });
-  const ended = once(child, 'exit').catch(() => undefined);
-  const pid = child.pid ?? 0;
   let until = monotonicMs() + CHILD_MS;
   void ended.then(() => (until = monotonicMs() + PROOF_MS));
   for (;;) {
     const isOver = monotonicMs() > until;
     drain();
-    const arrived = {
-      fork: forked.has(pid),
-      exec: executed.has(pid),
-      exit: exited.has(pid),
-      record: recorded.has(pid),
-    };
     const eventsDone = events.processEvents !== 'open' || (arrived.fork && arrived.exec && arrived.exit);
     const recordDone = events.exitRecords !== 'open' || arrived.record;
     if ((eventsDone && recordDone) || isOver) {

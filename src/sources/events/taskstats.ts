@@ -76,8 +76,8 @@ interface Taskstats {
   readonly u32: (field: Field) => number;
   readonly u64: (field: Field) => number;
   readonly comm: () => string;
-  /** Nanoseconds; null: this kernel doesn't count that. */
-  readonly delay: (field: (typeof DELAYS)[number]) => number | null;
+  /** Nanoseconds; 0 where this kernel doesn't count that. */
+  readonly delay: (field: (typeof DELAYS)[number]) => number;
 }
 
 /** null: too short to be one. */
@@ -95,7 +95,7 @@ export function taskstatsAt(buffer: Buffer, offset: number, length: number): Tas
       return buffer.toString('utf8', start, end < 0 ? start + COMM_BYTES : Math.min(end, start + COMM_BYTES));
     },
     delay: (field) => {
-      if (!has(field, DELAY_BYTES)) return null;
+      if (!has(field, DELAY_BYTES)) return 0;
       const waited = readU64(buffer, offset + layout[field] + 8);
       return field === 'cpuDelayNs'
         ? Math.min(waited, readU64(buffer, offset + layout[field]) * MOST_CPU_WAIT_NS)

@@ -1,16 +1,7 @@
 import { existsSync, opendirSync, readlinkSync } from 'node:fs';
 import { textOfUntrusted } from '../../base/read-untrusted';
 import { parseFdinfo, type DrmClient, type DrmEngine } from '../node/drm-fdinfo';
-import {
-  metricsOf,
-  reading,
-  unavailable,
-  USUAL,
-  type JobProcessIds,
-  type Place,
-  type ProcessSource,
-  type Reading,
-} from '../source';
+import { metricsOf, reading, unavailable, USUAL, type Place, type ProcessSource, type Reading } from '../source';
 
 const { gauge, counter } = metricsOf('drmprocess', 'process');
 
@@ -77,7 +68,7 @@ interface Bounds {
 /** DRM clients of these processes, each once, with the first process of the list that has it. */
 function clientsOf(
   { proc, now }: Pick<Place, 'proc' | 'now'>,
-  pids: JobProcessIds,
+  pids: readonly number[],
   { descriptors, untilMs }: Bounds,
   about: ((pid: number) => void) | undefined,
 ): readonly Held[] {
