@@ -1,23 +1,10 @@
 import { openedFile, readInteger, readNatural, readText } from '../files';
 import { naturals, words } from '../numbers';
-import { listOption, metricsOf, reading, source, type Metric, type Reading } from '../source';
+import { listOption, metricsOf, reading, source, type Reading } from '../source';
 
 const { gauge, counter } = metricsOf('network');
 
 const INTERFACE = { instance: 'interface' };
-
-/** One line of `/proc/net/dev`. */
-interface InterfaceCounters {
-  readonly name: string;
-  readonly receivedBytes: number;
-  readonly receivedPackets: number;
-  readonly receivedErrors: number;
-  readonly receivedDropped: number;
-  readonly sentBytes: number;
-  readonly sentPackets: number;
-  readonly sentErrors: number;
-  readonly sentDropped: number;
-}
 
 const COUNTERS = {
   receivedBytes: counter('received', 'bytes', 'Received.', INTERFACE),
@@ -28,9 +15,15 @@ const COUNTERS = {
   sentPackets: counter('sent_packets', 'count', 'Packets sent.', INTERFACE),
   sentErrors: counter('sent_errors', 'count', 'Packets that could not be sent.', INTERFACE),
   sentDropped: counter('sent_dropped', 'count', 'Packets dropped instead of sent.', INTERFACE),
-} as const satisfies Readonly<Record<Exclude<keyof InterfaceCounters, 'name'>, Metric>>;
+} as const;
 
-const KEYS = Object.keys(COUNTERS) as readonly (keyof typeof COUNTERS)[];
+type Key = keyof typeof COUNTERS;
+const KEYS = Object.keys(COUNTERS) as readonly Key[];
+
+/** One line of `/proc/net/dev`. */
+interface InterfaceCounters extends Readonly<Record<Key, number>> {
+  readonly name: string;
+}
 
 const SPEED = gauge('speed', 'bits_per_second', 'Speed of the link, where the driver knows it.', INTERFACE);
 const MTU = gauge('mtu', 'bytes', 'Largest packet.', INTERFACE);
