@@ -6,7 +6,7 @@ export async function askDialect(qconf: Qconf | null): Promise<DetectedDialect |
   try {
     const help = await qconf?.(['-help']);
     if (help === undefined) return null;
-    return detectDialect({ helpFirstLine: (help.stdout || help.stderr).split('\n')[0] ?? '' });
+    return detectDialect((help.stdout || help.stderr).split('\n')[0] ?? '');
   } catch {
     return null;
   }

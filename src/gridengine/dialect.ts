@@ -8,27 +8,20 @@ export const DIALECTS = ['sge6.2', 'ogs', 'sge8.1.9', 'daimh', 'univa', 'ocs', '
  */
 export type Dialect = (typeof DIALECTS)[number];
 
-interface DialectEvidence {
-  /**
-   * First line of `qconf -help` or `qstat -help`: `SGE 8.1.9`, `GE 6.2u5`, `OGS/GE 2011.11p1`, `UGE 8.6.6`, `OCS
-   * 9.0.2`.
-   */
-  readonly helpFirstLine?: string;
-  /** The schema address in the root element of `qstat -xml`. */
-  readonly xmlSchema?: string;
-}
-
 export interface DetectedDialect {
   readonly dialect: Dialect;
-  /** The version as printed: `8.1.9`, `6.2u5`; null if the evidence names none. */
+  /** The version as printed: `8.1.9`, `6.2u5`; null: none was. */
   readonly version: string | null;
 }
 
-export function detectDialect(evidence: DialectEvidence): DetectedDialect {
-  const line = evidence.helpFirstLine?.trim() ?? '';
+/**
+ * By the first line of `qconf -help` or `qstat -help`: `SGE 8.1.9`, `GE 6.2u5`, `OGS/GE 2011.11p1`, `UGE 8.6.6`, `OCS
+ * 9.0.2`.
+ */
+export function detectDialect(helpFirstLine: string): DetectedDialect {
+  const line = helpFirstLine.trim();
   const version = /\b(\d{1,4}\.\d[\w.]*)/.exec(line.slice(0, 200))?.[1] ?? null;
-  const dialect = dialectOfHelp(line, version);
-  return { dialect: dialect === 'unknown' ? dialectOfSchema(evidence.xmlSchema ?? '') : dialect, version };
+  return { dialect: dialectOfHelp(line, version), version };
 }
 
 function dialectOfHelp(line: string, version: string | null): Dialect {
@@ -47,8 +40,8 @@ function dialectOfHelp(line: string, version: string | null): Dialect {
 /** Until 6.2u4 the root element names no schema of Grid Engine's own. */
 const XML_SCHEMA = 'http://www.w3.org/2001/XMLSchema';
 
-/** The daimh fork keeps the addresses of 8.1.9. */
-function dialectOfSchema(schema: string): Dialect {
+/** By the schema address in the root element of `qstat -xml`; the daimh fork keeps those of 8.1.9. */
+export function dialectOfSchema(schema: string): Dialect {
   if (schema.includes('clusterscheduler')) return 'ocs';
   if (schema.includes('univa.com') || schema.includes('github.com/gridengine/gridengine')) return 'univa';
   if (schema.includes('gridscheduler')) return 'ogs';

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { detectDialect, memoryMeaning, sanitisesRootHooks, type Dialect } from '../../src/gridengine/dialect';
+import {
+  detectDialect,
+  dialectOfSchema,
+  memoryMeaning,
+  sanitisesRootHooks,
+  type Dialect,
+} from '../../src/gridengine/dialect';
 
 describe('detectDialect', () => {
   const lines: readonly [string, Dialect, string | null][] = [
@@ -25,19 +31,19 @@ describe('detectDialect', () => {
   ];
   for (const [helpFirstLine, dialect, version] of lines) {
     it(`takes ${JSON.stringify(helpFirstLine)} for ${dialect}`, () =>
-      assert.deepEqual(detectDialect({ helpFirstLine }), { dialect, version }));
+      assert.deepEqual(detectDialect(helpFirstLine), { dialect, version }));
   }
 
   it('knows 6.0 to 6.2u4 by a root element that names no schema but that of XML itself', () => {
-    const of = (xmlSchema: string): Dialect => detectDialect({ xmlSchema }).dialect;
+    const of = dialectOfSchema;
     assert.equal(of('http://www.w3.org/2001/XMLSchema'), 'sge6.2');
     assert.equal(of(' http://www.w3.org/2001/XMLSchema  '), 'sge6.2');
     assert.equal(of('http://www.w3.org/2001/XMLSchema-instance'), 'unknown');
     assert.equal(of('http://www.w3.org/2001/XMLSchema http://www.univa.com/qstat qstat.xsd'), 'univa');
   });
 
-  it('falls back on the schema of qstat -xml', () => {
-    const of = (xmlSchema: string): Dialect => detectDialect({ xmlSchema }).dialect;
+  it('goes by the schema of qstat -xml', () => {
+    const of = dialectOfSchema;
     assert.equal(
       of('http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd'),
       'sge8.1.9',
@@ -46,13 +52,13 @@ describe('detectDialect', () => {
     assert.equal(of('https://raw.githubusercontent.com/hpc-gridware/clusterscheduler/master/qstat.xsd'), 'ocs');
     assert.equal(of('http://gridengine.sunsource.net/source/browse/qstat.xsd?revision=1.11'), 'sge6.2');
     assert.equal(of('   http://arc.example/other.xsd'), 'unknown');
-    assert.equal(detectDialect({}).dialect, 'unknown');
+    assert.equal(of(''), 'unknown');
   });
 });
 
 describe('sanitisesRootHooks', () => {
   it('is so for 8.1.9 and its fork, and for nothing that is not known', () => {
-    const known = (helpFirstLine: string): boolean => sanitisesRootHooks(detectDialect({ helpFirstLine }));
+    const known = (helpFirstLine: string): boolean => sanitisesRootHooks(detectDialect(helpFirstLine));
     for (const line of ['SGE 8.1.9', 'SGE 8.1.6', 'SGE 8.1.10']) assert.equal(known(line), true, line);
     for (const line of ['SGE 8.0.0', 'GE 6.2u5', 'OGS/GE 2011.11p1', 'UGE 8.6.6', 'GE 8.0.1', 'OCS 9.0.2', ''])
       assert.equal(known(line), false, line);

@@ -1,4 +1,4 @@
-import { detectDialect, type Dialect } from '../dialect';
+import { dialectOfSchema, type Dialect } from '../dialect';
 import type { AnswerEnd, AnswerReader } from '../reading';
 import { firstLine, soundsLikeGridEngine } from '../said';
 import { XmlScanner, type XmlHandler, type XmlContent } from './scan';
@@ -117,6 +117,5 @@ function unknownIn(line: string): readonly string[] {
 }
 
 function dialectOf(content: XmlContent): Dialect {
-  const xmlSchema = schemaAttributes.map((name) => content.attribute(name) ?? '').join(' ');
-  return detectDialect({ xmlSchema }).dialect;
+  return dialectOfSchema(schemaAttributes.map((name) => content.attribute(name) ?? '').join(' '));
 }
