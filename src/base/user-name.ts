@@ -2,20 +2,35 @@ import type * as ChildProcess from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 
-/** Login name of a uid: /etc/passwd first, then the name service (bounded); the number itself when nobody knows it. */
-export function userName(uid: number): string {
+/**
+ * The fields of the account (passwd(5)) whose field `at` is `value`: by /etc/passwd, else by the name service (bounded);
+ * null: nobody knows it.
+ */
+export function passwdEntry(at: 0 | 2, value: string): readonly string[] | null {
+  const entryIn = (text: string): readonly string[] | undefined =>
+    text
+      .split('\n')
+      .map((line) => line.split(':'))
+      .find((fields) => fields[at] === value);
   try {
-    for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
-      const fields = line.split(':');
-      if (fields[2] === String(uid)) return fields[0] ?? String(uid);
-    }
+    const local = entryIn(readFileSync('/etc/passwd', 'utf8'));
+    if (local !== undefined) return local;
     // Loaded only where needed: it would cost every delivery 9 ms.
     const { execFileSync } = require('node:child_process') as typeof ChildProcess;
-    const entry = execFileSync('/usr/bin/getent', ['passwd', String(uid)], { timeout: 2000, encoding: 'utf8' });
-    return entry.split(':')[0] || String(uid);
+    const found = execFileSync('/usr/bin/getent', ['passwd', value], {
+      timeout: 2000,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return entryIn(found) ?? null;
   } catch {
-    return String(uid);
+    return null;
   }
+}
+
+/** Login name of a uid; the number itself when nobody knows it. */
+export function userName(uid: number): string {
+  return passwdEntry(2, String(uid))?.[0] || String(uid);
 }
 
 /** The caller's home directory: HOME if it is an absolute path, else the password database's; "/": not known. */

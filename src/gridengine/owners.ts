@@ -1,31 +1,15 @@
-import { execFileSync } from 'node:child_process';
 import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ROOT_ALONE, untrusted } from '../base/trusted-path';
+import { passwdEntry } from '../base/user-name';
 import { daemons } from './daemons';
 
 const DEFAULT_UID_MIN = 1000;
 
-function uidIn(passwd: string, user: string): number | null {
-  const entry = passwd.split('\n').find((line) => line.startsWith(`${user}:`));
-  const digits = entry?.split(':')[2] ?? '';
-  return /^\d+$/.test(digits) ? Number(digits) : null;
-}
-
 function askForUid(user: string): number | null {
   if (!/^[A-Za-z_][\w.-]*\$?$/.test(user)) return null;
-  try {
-    const local = uidIn(readFileSync('/etc/passwd', 'utf8'), user);
-    if (local !== null) return local;
-    const passwd = execFileSync('/usr/bin/getent', ['passwd', user], {
-      timeout: 2000,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    return uidIn(passwd, user);
-  } catch {
-    return null;
-  }
+  const digits = passwdEntry(0, user)?.[2] ?? '';
+  return /^\d+$/.test(digits) ? Number(digits) : null;
 }
 
 const known = new Map<string, number>();
