@@ -24,21 +24,6 @@ const LINE = /^(?:([0-9a-f]+-[0-9a-f]+ .*)|([A-Z][A-Za-z_]+): +(\d{1,12}) kB)$/g
 /** Shared memory by the name that its mapping has: anonymous, System V, POSIX, memfd. Other tmpfs files look like files. */
 const SHMEM_NAME = / (?:\/dev\/zero \(deleted\)|\/SYSV|\/dev\/shm\/|\/memfd:)/;
 
-interface Sums {
-  Pss: number;
-  SwapPss: number;
-  Shared_Clean: number;
-  Shared_Dirty: number;
-  Private_Clean: number;
-  Private_Dirty: number;
-  AnonHugePages: number;
-  Shared_Hugetlb: number;
-  Private_Hugetlb: number;
-  Pss_Anon: number;
-  Pss_File: number;
-  Pss_Shmem: number;
-}
-
 /**
  * The part of a mapping's PSS that must be anonymous: its other pages add at most their full size (rss - anonymous).
  * Exact for a mapping of one kind of page, shared or not.
@@ -49,7 +34,7 @@ function surelyAnonymous(pss: number, rss: number, anonymous: number): number {
 
 /** Reads `/proc/PID/smaps_rollup` (from Linux 4.14) or `/proc/PID/smaps`, piece by piece; proc_pid_smaps(5). */
 export class SmapsReader {
-  readonly #sums: Sums = {
+  readonly #sums = {
     Pss: 0,
     SwapPss: 0,
     Shared_Clean: 0,
@@ -132,7 +117,7 @@ export class SmapsReader {
       }
       if (this.#maps === 0) continue;
       const value = Number(digits);
-      if (Object.hasOwn(sums, key)) sums[key as keyof Sums] += value;
+      if (Object.hasOwn(sums, key)) sums[key as keyof typeof sums] += value;
       if (key === 'Rss') {
         seen.rss = true;
         mapping.rss = value;
