@@ -1,15 +1,9 @@
 import { privateWorld } from './job-name';
 import { shareOfLimit } from './peak-figure';
 import type { JobRecord } from './record';
-import { enforcedRequest, limitOf, REQUEST_HELP, type EnforcedRequest } from './request';
+import { enforcedRequest, limitOf, REQUEST_HELP } from './request';
 
-/** Derived from a record's fields: shown in JSON and CSV, not stored. An efficiency of 1 is full use; null: unknown. */
-interface Derived {
-  readonly request: EnforcedRequest | null;
-  readonly cpu_efficiency: number | null;
-  readonly memory_efficiency: number | null;
-  readonly queue_wait_seconds: number | null;
-}
+type Derived = Readonly<ReturnType<typeof derivedOf>>;
 
 export const DERIVED_HELP: Readonly<Record<keyof Derived, string>> = {
   request: REQUEST_HELP,
@@ -45,7 +39,8 @@ export function queueWait({
   return Number.isNaN(waited) ? null : Math.max(0, waited / 1000);
 }
 
-export function derivedOf(record: JobRecord): Derived {
+/** What is shown in JSON and CSV, and not stored. An efficiency of 1 is full use; null: unknown. */
+export function derivedOf(record: JobRecord) {
   return {
     request: enforcedRequest(record),
     cpu_efficiency: cpuEfficiency(record),

@@ -61,29 +61,13 @@ function hoursOf(end: number, lengthMs: number): readonly number[] {
   return shares;
 }
 
-/** What a record adds to any sums that it belongs to. */
-interface Contribution {
-  readonly facts: Facts;
-  /** Whether what was held can be compared with a request: its own, or that of the record that stands for its host. */
-  readonly comparable: boolean;
-  readonly requested: number;
-  readonly limit: number;
-  readonly used: number;
-  readonly peak: number;
-  readonly gridEngine: number;
-  readonly unused: number;
-  readonly unusedByGridEngine: number;
-  readonly slotMs: number;
-  /** Peak over limit, in steps. */
-  readonly steps: number | null;
-  readonly reason: number;
-  readonly hours: readonly number[];
-}
+type Contribution = Readonly<ReturnType<typeof contributionOf>>;
 
-/** `counted`: the moment (ms) at which the record counts (`countedAt`). */
-export function contributionOf(facts: Facts, counted: number): Contribution {
+/** What a record adds to any sums that it belongs to. `counted`: the moment (ms) at which it counts (`countedAt`). */
+export function contributionOf(facts: Facts, counted: number) {
   const wallclock = facts.wallclock ?? 0;
   const standing = facts.standsForHost ? wallclock : 0;
+  // Whether what was held can be compared with a request: its own, or that of the record that stands for its host.
   const comparable = facts.requested !== null || facts.limit !== null || !facts.standsForHost;
   const requested = ((facts.requested ?? 0) * standing) / GIB_HOUR;
   const peak = ((facts.peak ?? 0) * wallclock) / GIB_HOUR;
