@@ -10,7 +10,7 @@ import {
   type Shape,
   type ValueOf,
 } from '../../base/shape';
-import { requestMembers, type RequestText } from './job-list';
+import { requestMembers } from './job-list';
 
 /** UA_name to UA_value: `cpu mem io iow vmem maxvmem` (bytes for the last two), `rss maxrss` and others by dialect. */
 export type Usage = ReadonlyMap<string, number>;
@@ -18,12 +18,12 @@ export type Usage = ReadonlyMap<string, number>;
 /** Made from an object in JSON. */
 const usage: Shape<Usage> = refined(map(number()), (numbers) => new Map(Object.entries(numbers)));
 
-export interface DetailRequest extends RequestText {
+const detailRequest = object({
+  ...requestMembers,
   /** In bytes or seconds, as Grid Engine computed it (`CE_doubleval`); null where it is missing. */
-  readonly amount: number | null;
-}
-
-const detailRequest: Shape<DetailRequest> = object({ ...requestMembers, amount: nullable(number()) });
+  amount: nullable(number()),
+});
+export type DetailRequest = ValueOf<typeof detailRequest>;
 
 /** A `qrsh -inherit` task; those that have ended are put together as `past_usage`. */
 const peTaskDetail = object({

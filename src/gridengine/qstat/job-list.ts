@@ -1,23 +1,18 @@
-import { list, nullable, number, object, oneOf, optional, string, type Shape, type ValueOf } from '../../base/shape';
+import { list, nullable, number, object, oneOf, optional, string, type ValueOf } from '../../base/shape';
 
 /** A request as qstat prints it. */
-export interface RequestText {
-  readonly complex: string;
-  readonly value: string;
-  /** `default`: nobody asked, the complex has a default (`def_hard_request`). */
-  readonly kind: 'hard' | 'soft' | 'default';
-  /** Asked for the master task or the slave tasks only (Open Cluster Scheduler); absent: for all. */
-  readonly scope?: 'master' | 'slave';
-}
-
 export const requestMembers = {
   complex: string,
   value: string,
+  /** `default`: nobody asked, the complex has a default (`def_hard_request`). */
   kind: oneOf(['hard', 'soft', 'default']),
+  /** Asked for the master task or the slave tasks only (Open Cluster Scheduler); absent: for all. */
   scope: optional(oneOf(['master', 'slave'])),
 };
 
-const request: Shape<RequestText> = object(requestMembers);
+const request = object(requestMembers);
+export type RequestText = ValueOf<typeof request>;
+
 const aNumber = nullable(number());
 const aText = nullable(string);
 
