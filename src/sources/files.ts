@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync, readdirSync, statSync } from 'node:fs';
+import { closeSync, constants, openSync, readlinkSync, readSync, readdirSync, statSync } from 'node:fs';
 import { MIB } from '../base/units';
 import { opened, unavailable, type OpenSource, type Reading, type Unavailable } from './source';
 
@@ -66,6 +66,15 @@ export function listNames(path: string): readonly string[] {
     return readdirSync(path).sort();
   } catch {
     return [];
+  }
+}
+
+/** Where a symbolic link leads; null: it can't be read. */
+export function readLink(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
   }
 }
 

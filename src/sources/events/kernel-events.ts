@@ -1,9 +1,8 @@
-import { readlinkSync } from 'node:fs';
 import { reasonOf } from '../../base/user-error';
 import { LibcError } from '../../native/libc';
 import { enterNetworkNamespace } from '../../native/namespace';
 import { openNetlink, type NetlinkSocket } from '../../native/netlink';
-import { readText } from '../files';
+import { readLink, readText } from '../files';
 import { isUnavailable, unavailable, type Unavailable } from '../source';
 import { registerPayload } from './exit-records';
 import { newRecordKeeper, type KeptExitRecord } from './kept-exit-records';
@@ -260,13 +259,8 @@ const INITIAL_NAMESPACES = { pid: 'pid:[4026531836]', user: 'user:[4026531837]' 
 /** The kernel serves only the initial namespaces; in others it stays silent. */
 function foreignNamespace(): Unavailable | null {
   for (const [kind, initial] of Object.entries(INITIAL_NAMESPACES)) {
-    let own: string;
-    try {
-      own = readlinkSync(`/proc/self/ns/${kind}`);
-    } catch {
-      continue;
-    }
-    if (own !== initial)
+    const own = readLink(`/proc/self/ns/${kind}`);
+    if (own !== null && own !== initial)
       return unavailable(`process events and exit records: in a ${kind.toUpperCase()} namespace (a container)`);
   }
   return null;

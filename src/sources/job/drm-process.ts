@@ -1,5 +1,6 @@
-import { existsSync, opendirSync, readlinkSync } from 'node:fs';
+import { existsSync, opendirSync } from 'node:fs';
 import { textOfUntrusted } from '../../base/read-untrusted';
+import { readLink } from '../files';
 import { parseFdinfo, type DrmClient, type DrmEngine } from '../node/drm-fdinfo';
 import { metricsOf, reading, unavailable, USUAL, type Place, type ProcessSource, type Reading } from '../source';
 
@@ -26,14 +27,6 @@ const BUSY = counter(
 
 /** Drivers print some 2 KiB. */
 const MOST_FDINFO_BYTES = 64 * 1024;
-
-function linkOf(path: string): string | null {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return null;
-  }
-}
 
 interface Held {
   readonly pid: number;
@@ -78,7 +71,7 @@ function clientsOf(
     for (const fd of descriptorsOf(proc, pid, descriptors)) {
       if (now() > untilMs) return [...held.values()];
       // DRM files only: to print its fdinfo, another file may take locks.
-      if (linkOf(`${proc}/${pid}/fd/${fd}`)?.startsWith('/dev/dri/') !== true) continue;
+      if (readLink(`${proc}/${pid}/fd/${fd}`)?.startsWith('/dev/dri/') !== true) continue;
       const client = parseFdinfo(textOfUntrusted(`${proc}/${pid}/fdinfo/${fd}`, MOST_FDINFO_BYTES) ?? '');
       if (client === null) continue;
       const gpu = client.pci ?? client.driver;

@@ -1,6 +1,5 @@
-import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
-import { listNames, readNatural, readText } from '../files';
+import { listNames, readLink, readNatural, readText } from '../files';
 import { metricsOf, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
 
 const { gauge, counter } = metricsOf('infiniband');
@@ -83,12 +82,7 @@ interface Port {
 
 /** Devices can be renamed (rdma-core names them after their slot); the driver's link shows what they are. */
 function isOmniPath(device: string): boolean {
-  if (/^(?:hfi1_|opap)/.test(basename(device))) return true;
-  try {
-    return basename(readlinkSync(`${device}/device/driver`)) === 'hfi1';
-  } catch {
-    return false;
-  }
+  return /^(?:hfi1_|opap)/.test(basename(device)) || basename(readLink(`${device}/device/driver`) ?? '') === 'hfi1';
 }
 
 function findPorts(directory: string): readonly Port[] {
