@@ -19,39 +19,36 @@ interface Counter {
   readonly metric: Metric;
   /** Files below the port; the first that exists is read. */
   readonly files: readonly string[];
-  /** Whether words of the link are counted. */
-  readonly words: boolean;
 }
 
 const counted = (what: string, unit: 'bytes' | 'count', help: string, ...files: readonly string[]): Counter => ({
   metric: counter(what, unit, help, PORT),
-  // Drivers before Linux 4.5 have the 64-bit counters in a directory of their own, and 32-bit ones by the usual names.
-  files: [...files.slice(1), ...files.slice(0, 1)],
-  words: unit === 'bytes',
+  files,
 });
 
+// Drivers before Linux 4.5 have the 64-bit counters in a directory of their own, and 32-bit ones by the usual names.
 const COUNTERS: readonly Counter[] = [
   counted(
     'transmitted',
     'bytes',
     'Data sent, headers included (RDMA and IP over InfiniBand).',
-    'counters/port_xmit_data',
     'counters_ext/port_xmit_data_64',
+    'counters/port_xmit_data',
   ),
-  counted('received', 'bytes', 'Data received.', 'counters/port_rcv_data', 'counters_ext/port_rcv_data_64'),
+  counted('received', 'bytes', 'Data received.', 'counters_ext/port_rcv_data_64', 'counters/port_rcv_data'),
   counted(
     'transmitted_packets',
     'count',
     'Packets sent.',
-    'counters/port_xmit_packets',
     'counters_ext/port_xmit_packets_64',
+    'counters/port_xmit_packets',
   ),
   counted(
     'received_packets',
     'count',
     'Packets received.',
-    'counters/port_rcv_packets',
     'counters_ext/port_rcv_packets_64',
+    'counters/port_rcv_packets',
   ),
   counted('transmit_discards', 'count', 'Packets not sent: port down or congested.', 'counters/port_xmit_discards'),
   counted('transmit_wait', 'count', 'Ticks in which data waited and none was sent.', 'counters/port_xmit_wait'),
@@ -108,11 +105,11 @@ function firstNatural(paths: readonly string[]): number | null {
 function readCounters({ instance, path, wordBytes }: Port): readonly Reading[] {
   const readings: Reading[] = [];
   let stopped = 0;
-  for (const { metric, files, words } of COUNTERS) {
+  for (const { metric, files } of COUNTERS) {
     const count = firstNatural(files.map((file) => `${path}/${file}`));
     if (count === null) continue;
     if (count === TOP_OF_32_BITS) stopped += 1;
-    else readings.push(reading(metric, words ? count * wordBytes : count, instance));
+    else readings.push(reading(metric, metric.unit === 'bytes' ? count * wordBytes : count, instance));
   }
   if (readings.length > 0 || stopped > 0) readings.push(reading(STOPPED, stopped, instance));
   return readings;
