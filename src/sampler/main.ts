@@ -17,6 +17,7 @@ import { RunDirectory } from './job/run-directory';
 import { settingsOfWords } from './job/sampler-words';
 import { newThrottle, WHOLE_PROCESS } from './job/pace';
 import { parseHandedState } from './job/resume-state';
+import { connectListener } from './listener/client';
 import { NodeStore } from './node-store/node-store';
 import { newMachineScan } from './processes/machine-scan';
 import { onTermination, runMain } from './run-main';
@@ -109,6 +110,8 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
     shared: null,
     descriptors: { left: Math.max(0, Math.min(descriptors, 4096) - SPARE_DESCRIPTORS) },
     machine: newMachineScan(),
+    // With defaults no listener is started, since it would keep them.
+    connect: (handlers) => connectListener(problem === null ? settingsPath : null, settings, handlers),
     meter: WHOLE_PROCESS,
     throttle: newThrottle(settings.interval * 1000, settings.cpu_budget_percent),
     saveEveryMs: SAVE_EVERY_MS,

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseSpoolUsage, type SpoolUsage } from '../../src/gridengine/spool-usage';
 import { sharesAddressSpace } from '../../src/native/libc';
-import { hearKernel, type KernelHearing } from '../../src/sampler/job/hear-kernel';
+import { KernelHearing } from '../../src/sampler/job/hear-kernel';
 import { undescribed } from '../../src/sampler/job/job-description';
 import { buildRecord } from '../../src/sampler/job/job-record';
 import { JobSampler } from '../../src/sampler/job/job-sampler';
@@ -254,8 +254,7 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
     let hearing: KernelHearing | null = null;
     const hear = async (): Promise<void> => {
       const node = job.heardAfterMs === undefined ? shared : settingsIn(join(directory, `late-${number}`));
-      const { path, settings } = node;
-      hearing = hearKernel({ settingsPath: path, settings, ancestor, connect: reach(node) }, sampler, {
+      hearing = new KernelHearing(ancestor, reach(node), sampler, {
         stirred: () => undefined,
         node: () => undefined,
       });

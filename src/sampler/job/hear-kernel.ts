@@ -1,26 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TickReadings } from '../processes/tick';
 import type { JobSampler } from './job-sampler';
-import { connectListener, type ListenerHandlers, type ListenerLink } from '../listener/client';
+import type { ListenerHandlers, ListenerLink } from '../listener/client';
 import type { Reply } from '../listener/protocol';
-import type { Settings } from '../../record/settings';
-
-/** How a job's sampler hears the kernel's events about the job's processes: through the node's listener. */
-export interface KernelHearing {
-  /** Resolves to null once events are heard, or to the reason why they can't be. */
-  readonly ready: Promise<string | null>;
-  /** Waits, at most this long, until every event that the kernel has sent by now has arrived. */
-  catchUp(withinMs: number): Promise<void>;
-  /** To be called after each tick: the tick is settled once all events up to it have arrived. */
-  afterTick(readings: TickReadings): void;
-  /** Waits, at most this long, until the last tick is settled; else the sampler notes that the listener was lost. */
-  finish(withinMs: number): Promise<void>;
-  /** Whether events of the job's processes are heard at present. */
-  hears(): boolean;
-  /** null: no listener at present. */
-  link(): ListenerLink | null;
-  close(): void;
-}
 
 /** Connects to the listener; null: it can't be reached. */
 export type Connect = (handlers: ListenerHandlers) => Promise<ListenerLink | null>;
@@ -34,31 +16,16 @@ interface HearingHandlers {
   readonly node: (reply: NodeReply) => void;
 }
 
-interface HearingRules {
-  /** null: the settings can't be used; then no listener is started, since it would keep the defaults. */
-  readonly settingsPath: string | null;
-  readonly settings: Settings;
-  /** Processes that descend from this one are the job's. */
-  readonly ancestor: number;
-  /** Left out: a connection of the job's own. */
-  readonly connect?: Connect;
-}
-
 const SYNC_WITHIN_MS = 3000;
 const AGAIN_AFTER_MS = 500;
 const AGAIN_AT_LATEST_MS = 60_000;
 
-export const NO_HEARING: KernelHearing = {
-  ready: Promise.resolve('switched off'),
-  catchUp: () => Promise.resolve(),
-  afterTick: () => undefined,
-  finish: () => Promise.resolve(),
-  hears: () => false,
-  link: () => null,
-  close: () => undefined,
-};
-
-class ConnectedHearing implements KernelHearing {
+/**
+ * How a job's sampler hears the kernel's events about the job's processes: through the node's listener. When that dies,
+ * the sampler notes the loss and connects to the next one.
+ */
+export class KernelHearing {
+  /** Resolves to null once events are heard, or to the reason why they can't be. */
   readonly ready: Promise<string | null>;
   private current: ListenerLink | null = null;
   private listening = false;
@@ -66,6 +33,7 @@ class ConnectedHearing implements KernelHearing {
   /** Resolves when the last tick is settled. */
   private settled: Promise<void> = Promise.resolve();
 
+  /** `ancestor`: processes that descend from this one are the job's. */
   constructor(
     private readonly ancestor: number,
     private readonly connect: Connect,
@@ -78,15 +46,18 @@ class ConnectedHearing implements KernelHearing {
     });
   }
 
+  /** Waits, at most this long, until every event that the kernel has sent by now has arrived. */
   async catchUp(withinMs: number): Promise<void> {
     const all = this.ready.then(() => (this.listening ? this.current?.sync(withinMs) : undefined));
     await Promise.race([all, sleep(withinMs, undefined, { ref: false })]);
   }
 
+  /** To be called after each tick: the tick is settled once all events up to it have arrived. */
   afterTick(readings: TickReadings): void {
     if (this.listening) this.settled = this.settle(readings);
   }
 
+  /** Waits, at most this long, until the last tick is settled; else the sampler notes that the listener was lost. */
   async finish(withinMs: number): Promise<void> {
     const late = Symbol('late');
     const first = await Promise.race([this.settled, sleep(withinMs, late, { ref: false })]);
@@ -94,10 +65,12 @@ class ConnectedHearing implements KernelHearing {
     if (first === late) this.sampler.listenerLost();
   }
 
+  /** Whether events of the job's processes are heard at present. */
   hears(): boolean {
     return this.listening;
   }
 
+  /** null: no listener at present. */
   link(): ListenerLink | null {
     return this.current;
   }
@@ -166,17 +139,4 @@ class ConnectedHearing implements KernelHearing {
       this.lost();
     }
   }
-}
-
-/**
- * Connects to the listener (and starts one where there is none); when it dies, the sampler notes the loss and connects
- * to the next one.
- */
-export function hearKernel(
-  { settingsPath, settings, ancestor, connect }: HearingRules,
-  sampler: JobSampler,
-  handlers: HearingHandlers,
-): KernelHearing {
-  const reach = connect ?? ((words: ListenerHandlers) => connectListener(settingsPath, settings, words));
-  return new ConnectedHearing(ancestor, reach, sampler, handlers);
 }

@@ -21,7 +21,7 @@ import type { Settings } from '../../record/settings';
 import { openSampleStream } from '../series/sample-stream';
 import { EndOfJob, type JobEnd } from './end-of-job';
 import { FirstProcess } from './first-process';
-import { hearKernel, NO_HEARING, type Connect, type KernelHearing } from './hear-kernel';
+import { KernelHearing, type Connect } from './hear-kernel';
 import { removeJobCgroup, readCgroupNote } from './job-cgroups';
 import {
   describeJob,
@@ -68,8 +68,7 @@ export interface Surroundings {
   readonly shared: SharedStore | null;
   readonly descriptors: DescriptorBudget;
   readonly machine: MachineScan;
-  /** Left out: a connection of the job's own. */
-  readonly connect?: Connect;
+  readonly connect: Connect;
   /** The job is read at whole intervals after this moment (ms), together with others; left out: after its own start. */
   readonly phaseMs?: number;
   /** CPU time spent on reading this job. */
@@ -154,7 +153,8 @@ export class JobFollower {
   private readonly sampler: JobSampler;
   private readonly figures: JobFigures;
   private readonly storage: Storage;
-  private readonly hearing: KernelHearing;
+  /** null: switched off, or not for this user. */
+  private readonly hearing: KernelHearing | null;
   private readonly streamSample: ReturnType<typeof openSampleStream>;
   private readonly pace: Pace;
   private readonly first: FirstProcess;
@@ -218,7 +218,7 @@ export class JobFollower {
       shared,
     });
     this.hearing = this.hear();
-    void this.hearing.ready.then((silence) => this.ready(silence));
+    void (this.hearing?.ready ?? Promise.resolve(null)).then((silence) => this.ready(silence));
     this.streamSample = openSampleStream(directory?.path ?? null);
     this.pace = new Pace(settings, surroundings.throttle, surroundings.phaseMs, resumed?.intervalMs ?? null);
     this.first = new FirstProcess(run);
@@ -252,7 +252,7 @@ export class JobFollower {
   async finish(end: JobEnd): Promise<void> {
     const { run, directory, hearing, figures, storage } = this;
     await this.awaitEnds(end.seenMs);
-    await figures.finish(hearing.link(), NODE_WITHIN_MS);
+    await figures.finish(hearing?.link() ?? null, NODE_WITHIN_MS);
     this.noSwap &&= !swapPossible();
     const kept = this.surroundings.meter.around(() => {
       const record = this.recordNow(end.status, this.ending.endedMs(end));
@@ -294,7 +294,7 @@ export class JobFollower {
   /** Releases all resources; does not finish the run. */
   close(): void {
     this.sampler.close();
-    this.hearing.close();
+    this.hearing?.close();
     this.figures.close();
   }
 
@@ -312,16 +312,13 @@ export class JobFollower {
     ].filter((note) => note !== null);
   }
 
-  private hear(): KernelHearing {
+  private hear(): KernelHearing | null {
     const { run, settings } = this;
-    if (!settings.listener || run.hooks === 'plain') return NO_HEARING;
-    const { connect, settingsProblem } = this.surroundings;
-    const settingsPath = settingsProblem === null ? this.surroundings.settingsPath : null;
-    return hearKernel(
-      { settingsPath, settings, ancestor: run.shepherdPid, ...(connect === undefined ? {} : { connect }) },
-      this.sampler,
-      { stirred: () => this.stirred(), node: (reply) => this.figures.node(reply) },
-    );
+    if (!settings.listener || run.hooks === 'plain') return null;
+    return new KernelHearing(run.shepherdPid, this.surroundings.connect, this.sampler, {
+      stirred: () => this.stirred(),
+      node: (reply) => this.figures.node(reply),
+    });
   }
 
   /** Something happens in the job: if it was at rest, and so read less often, its next reading comes sooner. */
@@ -334,7 +331,7 @@ export class JobFollower {
   /** The kernel's events are heard, or can't be (`silence`): the prolog need not wait any longer. */
   private ready(silence: string | null): void {
     const { hooks } = this.run;
-    if (silence !== null && this.settings.listener && hooks === 'root') this.notes.add(`No proved peaks: ${silence}.`);
+    if (silence !== null && hooks === 'root') this.notes.add(`No proved peaks: ${silence}.`);
     if (this.predecessor.resumed === null) this.directory?.armed(hooks === 'run');
   }
 
@@ -376,7 +373,7 @@ export class JobFollower {
   /** Waits until the last reading is settled, and reads again while processes of the job are dying. */
   private async awaitEnds(seenMs: number): Promise<void> {
     for (;;) {
-      await this.hearing.finish(EVENTS_WITHIN_MS);
+      await this.hearing?.finish(EVENTS_WITHIN_MS);
       if (Date.now() - seenMs > DYING_WITHIN_MS || !this.sampler.dying()) return;
       await this.sleeper.sleep(DYING_LOOK_MS);
       this.look(Date.now(), true);
@@ -420,7 +417,7 @@ export class JobFollower {
   /** For a first process that ended before it was seen: takes its start from the kernel's events. false: not heard. */
   private async findEnded(): Promise<boolean> {
     this.lookForGroup();
-    await this.hearing.catchUp(EVENTS_WITHIN_MS);
+    await this.hearing?.catchUp(EVENTS_WITHIN_MS);
     const pid = readJobPid(this.run.spool);
     const forkedAt = pid === null ? null : this.sampler.forkedAt(pid);
     if (pid === null || forkedAt === null) return false;
@@ -436,13 +433,13 @@ export class JobFollower {
       this.first.readLimit();
       this.lookForGroup();
       const readings = sampler.tick(nowMs, pace.scansAt(nowMs, last), { last, monotonicMs: monotonicMs() });
-      hearing.afterTick(readings);
+      hearing?.afterTick(readings);
       this.streamSample(readings, () => sampler.observation());
-      this.figures.look(nowMs, readings, sampler.cpuTicks(), hearing.link());
+      this.figures.look(nowMs, readings, sampler.cpuTicks(), hearing?.link() ?? null);
       sampler.chart(nowMs, this.figures.charted());
       return readings;
     });
-    if (pace.afterLook(meter.seconds(), asleep && hearing.hears()))
+    if (pace.afterLook(meter.seconds(), asleep && hearing?.hears() === true))
       this.notes.add(
         `The sampling interval was stretched to keep the sampler under ${this.settings.cpu_budget_percent} % of a core.`,
       );

@@ -5,7 +5,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../../../src/native/libc';
-import { hearKernel, type KernelHearing, type NodeReply } from '../../../src/sampler/job/hear-kernel';
+import { KernelHearing, type Connect, type NodeReply } from '../../../src/sampler/job/hear-kernel';
+import { connectListener } from '../../../src/sampler/listener/client';
 import type { TickReadings } from '../../../src/sampler/processes/tick';
 import type { JobSampler } from '../../../src/sampler/job/job-sampler';
 import {
@@ -111,7 +112,8 @@ function hear(t: TestContext, { settings }: FakeListener): Heard {
     open: (reason: string) => void told.push(`open ${reason}`),
     listenerLost: () => void told.push('listener lost'),
   };
-  const hearing = hearKernel({ settingsPath: '', settings, ancestor: 10 }, sampler as unknown as JobSampler, {
+  const connect: Connect = (handlers) => connectListener('', settings, handlers);
+  const hearing = new KernelHearing(10, connect, sampler as unknown as JobSampler, {
     stirred: () => void told.push('stirred'),
     node: (reply) => nodes.push(reply),
   });
