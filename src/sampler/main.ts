@@ -1,24 +1,23 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pipeline } from 'node:stream/promises';
-import { reasonOf } from '../base/user-error';
 import { shareLogLimit, warn } from '../base/log';
 import { resourceLimit, Rlimit } from '../native/libc';
-import type { JobRecord } from '../record/record';
 import { usableSettings } from '../record/settings';
 import { attendRun, takeUpRun } from './job/attend-run';
+import { destinationNow, type Destination } from './delivery/destination';
 import type { JobFollower, Surroundings } from './job/job-follower';
 import { leaveJob } from './job/leave-job';
-import { parseRunDescription, runDirectoryName } from './job/run-description';
+import { parseRunDescription } from './job/run-description';
 import { RunDirectory } from './job/run-directory';
 import { settingsOfWords } from './job/sampler-words';
 import { newThrottle, WHOLE_PROCESS } from './job/pace';
+import { ownUpkeep } from './job/own-upkeep';
 import { parseHandedState } from './job/resume-state';
 import { connectListener } from './listener/client';
-import { NodeStore } from './node-store/node-store';
 import { newMachineScan } from './processes/machine-scan';
 import { onTermination, runMain } from './run-main';
 
@@ -45,20 +44,6 @@ const HAND_OVER_WITHIN_MS = 30_000;
 function spendableCpu(): number {
   const limit = resourceLimit(Rlimit.CPU).soft;
   return Math.min(limit * SPEND_OF_CPU_LIMIT, limit - 0.5);
-}
-
-/** The record so far in node.db, which our own will replace there; null: none that can be read. */
-function earlierRecord(stateDirectory: string, name: string): JobRecord | null {
-  let store: NodeStore | null = null;
-  try {
-    store = new NodeStore(stateDirectory);
-    return store.recordSoFar(name);
-  } catch (error) {
-    warn(`${join(stateDirectory, 'node.db')}: ${reasonOf(error)}; the record so far of ${name} is left out`);
-    return null;
-  } finally {
-    store?.close();
-  }
 }
 
 /** Starts a process that takes over: a CPU limit holds for each process alone. Rejects if it does not get our state. */
@@ -103,11 +88,14 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
   directory?.announce();
 
   const descriptors = resourceLimit(Rlimit.NOFILE).soft;
+  const destination = (): Destination => destinationNow(settingsPath, settings);
   const surroundings: Surroundings = {
-    settingsPath,
     settings,
+    scope: 'job',
     settingsProblem: problem === null ? null : `Defaults were used: ${problem}.`,
-    shared: null,
+    destination,
+    upkeep: ownUpkeep(settings, destination, problem === null),
+    fileSizeLimit: resourceLimit(Rlimit.FSIZE).soft,
     descriptors: { left: Math.max(0, Math.min(descriptors, 4096) - SPARE_DESCRIPTORS) },
     machine: newMachineScan(),
     // With defaults no listener is started, since it would keep them.
@@ -119,11 +107,7 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
     jobs: () => 1,
     keepState: null,
   };
-  const follower = takeUpRun(run, directory, surroundings, {
-    handed,
-    // A job that begins has no earlier record: opening node.db can wait.
-    record: (left) => (left ? earlierRecord(settings.state_dir, runDirectoryName(run)) : null),
-  });
+  const follower = takeUpRun(run, directory, surroundings, handed);
   onTermination(() => follower.saveProgress());
   if ((await attendRun(follower, settings)) === 'handed-over') await handOver(follower, directory);
 });

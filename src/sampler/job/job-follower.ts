@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { monotonicMs } from '../../base/monotonic';
-import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
+import { sharesAddressSpace } from '../../native/libc';
 import { monotonicUs } from '../../sources/proc/clock';
 import { readText } from '../../sources/files';
 import { jobCgroup, ownGroup } from '../../sources/job/job-cgroup';
@@ -9,11 +9,11 @@ import { namesSwapArea } from '../../sources/proc/swap';
 import { list, map, nullable, number, object, text, type ValueOf } from '../../base/shape';
 import { RequestRules } from '../../record/request-rules';
 import { ownerOfSpool } from '../../gridengine/spool-owner';
-import { destinationNow } from '../delivery/destination';
+import type { Destination } from '../delivery/destination';
 import { keyOfRun } from '../delivery/finish';
 import { jobFigures, type JobFigures } from '../figures/job-figures';
 import { writeLiveFile, removeLiveFile } from '../node-store/live-records';
-import { chooseStorage, type SharedStore, type Storage } from '../node-store/storage';
+import { chooseStorage, type Storage, type Upkeep } from '../node-store/storage';
 import { thisMachine } from '../peaks/slack';
 import type { MachineScan } from '../processes/machine-scan';
 import { recordShape, type JobRecord, type RecordStatus } from '../../record/record';
@@ -60,12 +60,15 @@ const UNWATCHED_MS = 1000;
 
 /** What a sampler process provides to each of its jobs; the scopes `job` and `node` differ in nothing else. */
 export interface Surroundings {
-  readonly settingsPath: string;
   readonly settings: Settings;
+  readonly scope: Settings['scope'];
   /** Why the defaults stand in for the site's own settings; null: they don't. */
   readonly settingsProblem: string | null;
-  /** node.db, where one process holds it open for all its jobs; null: the job opens it itself. */
-  readonly shared: SharedStore | null;
+  /** Where records go by the site's present configuration; throws if that can't be used. */
+  readonly destination: () => Destination;
+  readonly upkeep: Upkeep;
+  /** RLIMIT_FSIZE in bytes. */
+  readonly fileSizeLimit: number;
   readonly descriptors: DescriptorBudget;
   readonly machine: MachineScan;
   readonly connect: Connect;
@@ -182,7 +185,8 @@ export class JobFollower {
     private readonly surroundings: Surroundings,
     private readonly predecessor: Predecessor,
   ) {
-    const { settings, shared } = surroundings;
+    const { settings, destination, upkeep, fileSizeLimit } = surroundings;
+    const isShared = surroundings.scope === 'node';
     const { resumed, missed } = predecessor;
     this.settings = settings;
     this.description = describe(run, settings);
@@ -211,20 +215,20 @@ export class JobFollower {
       run,
       directory: directory?.path ?? null,
       settings,
-      destination: () => destinationNow(surroundings.settingsPath, settings),
-      fileSizeLimit: resourceLimit(Rlimit.FSIZE).soft,
+      destination,
+      fileSizeLimit,
       startedMs: () => this.sampler.startMs() ?? Date.now(),
       deliver: surroundings.settingsProblem === null,
-      shared,
+      upkeep,
     });
     this.hearing = this.hear();
     void (this.hearing?.ready ?? Promise.resolve(null)).then((silence) => this.ready(silence));
     this.streamSample = openSampleStream(directory?.path ?? null);
     this.pace = new Pace(settings, surroundings.throttle, surroundings.phaseMs, resumed?.intervalMs ?? null);
     this.first = new FirstProcess(run);
-    this.ending = new EndOfJob(run, directory, resumed !== null || predecessor.earlier !== null, shared !== null);
+    this.ending = new EndOfJob(run, directory, resumed !== null || predecessor.earlier !== null, isShared);
     // The saves of many jobs must not all come at once.
-    this.lastSaveMs = monotonicMs() - (shared === null ? 0 : Math.random() * surroundings.saveEveryMs);
+    this.lastSaveMs = monotonicMs() - (isShared ? Math.random() * surroundings.saveEveryMs : 0);
   }
 
   /** Follows the job until its end, or until `spendable` is spent. */
@@ -470,7 +474,7 @@ export class JobFollower {
     const footprint = figures.footprint(!sampler.alive());
     const seen = observation.samples > 0 || (observation.lineage?.totals.processes ?? 0) > 0 || footprint !== null;
     // What the prolog found holds only for a sampler that serves this job alone.
-    const small = run.memory === 'small' && this.surroundings.shared === null;
+    const small = run.memory === 'small' && this.surroundings.scope === 'job';
     const record = buildRecord({
       key: keyOfRun(run, description, settings),
       description,

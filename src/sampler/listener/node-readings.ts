@@ -3,7 +3,7 @@ import { Helper } from '../helper/helper';
 import { reasonOf } from '../../base/user-error';
 import { warn } from '../../base/log';
 import { printable } from '../../base/printable';
-import { NodeStore } from '../node-store/node-store';
+import { KeptStore } from '../node-store/kept-store';
 import { newSeriesBuffer, type SeriesBatch } from '../series/series-buffer';
 import type { Settings } from '../../record/settings';
 import { chooseSource, helperDeadlines } from '../source-settings';
@@ -54,7 +54,7 @@ export class NodeReadings {
   /** The failing sources as last saved in node.db (JSON). */
   #savedFailing: string | null = null;
   #helper: Helper | null = null;
-  #store: NodeStore | null = null;
+  readonly #store: KeptStore;
   #unsaved: SeriesBatch[] = [];
   #complained = false;
   /** -Infinity: the first readings are saved at once. */
@@ -66,6 +66,7 @@ export class NodeReadings {
     this.#settings = settings;
     this.#settingsPath = settingsPath;
     this.#publish = publish;
+    this.#store = new KeptStore(settings.state_dir);
     const nowMs = monotonicMs();
     this.#scheduled = NODE_SOURCES.flatMap((source) => {
       const { enabled, intervalMs, options } = chooseSource(source, settings);
@@ -107,7 +108,7 @@ export class NodeReadings {
 
   async close(): Promise<void> {
     this.pause();
-    this.#store?.close();
+    this.#store.close();
     for (const { opened } of this.#scheduled) opened?.close();
     await this.#helper?.close();
   }
@@ -167,20 +168,14 @@ export class NodeReadings {
     this.#unsaved = this.#unsaved.slice(-MOST_UNSAVED);
     try {
       for (let [first] = this.#unsaved; first !== undefined; [first] = this.#unsaved) {
-        this.#store ??= new NodeStore(this.#settings.state_dir);
-        this.#store.saveSeries(null, first);
+        this.#store.open().saveSeries(null, first);
         this.#unsaved.shift();
       }
       if (this.#keeps) this.#saveFailing();
     } catch (error) {
       if (!this.#complained) warn(`node.db: ${reasonOf(error)}; the node's own series are not kept`);
       this.#complained = true;
-      try {
-        this.#store?.close();
-      } catch {
-        // The store is broken already.
-      }
-      this.#store = null;
+      this.#store.close();
     }
   }
 
@@ -188,8 +183,7 @@ export class NodeReadings {
     const sources = [...this.#failing].map(([source, reason]) => ({ source, reason }));
     const text = JSON.stringify(sources);
     if (text === this.#savedFailing) return;
-    this.#store ??= new NodeStore(this.#settings.state_dir);
-    this.#store.saveFailing(sources);
+    this.#store.open().saveFailing(sources);
     this.#savedFailing = text;
   }
 

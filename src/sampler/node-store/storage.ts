@@ -6,11 +6,12 @@ import { DAY_MS, GIB, MIB } from '../../base/units';
 import type { Destination } from '../delivery/destination';
 import { textOfRecord, writePrivateRecord } from '../delivery/finish';
 import { takeInHanded } from '../delivery/handed-process';
-import { Heartbeat } from '../delivery/heartbeat';
+import type { Heartbeat } from '../delivery/heartbeat';
 import { removeStrayCgroups } from '../job/job-cgroups';
 import { reasonOf } from '../../base/user-error';
 import { warn } from '../../base/log';
-import { NodeStore } from './node-store';
+import type { KeptStore } from './kept-store';
+import type { NodeStore } from './node-store';
 import type { StoredSample } from './sample-table';
 import { deliverOutbox, deliverRecord } from '../delivery/outbox-feeder';
 import type { JobRecord } from '../../record/record';
@@ -37,27 +38,23 @@ interface StorageConditions {
   readonly run: RunDescription;
   readonly directory: string | null;
   readonly settings: Settings;
-  /** Where the record goes, asked at delivery. Left out: where `settings` say. May throw: then the record waits. */
-  readonly destination?: () => Destination;
+  /** Where the record goes, asked at delivery. May throw: then the record waits. */
+  readonly destination: () => Destination;
   /** RLIMIT_FSIZE in bytes. */
   readonly fileSizeLimit: number;
   readonly startedMs: () => number;
   /** false: defaults stand in for the site's settings, so nothing may be delivered. */
   readonly deliver: boolean;
-  /** null: this job opens node.db for itself, and delivers for itself. */
-  readonly shared: SharedStore | null;
+  readonly upkeep: Upkeep;
 }
 
-/** node.db of a process that has many jobs, and delivers for all of them. */
-export interface SharedStore {
-  /** Throws when it can't be opened. */
-  open(): NodeStore;
-  /** Reports that a store has failed: `open` tries anew after a while. */
-  failed(broken: NodeStore | null): void;
-  /** A job's progress has been saved. */
-  saved(): void;
-  /** A summary waits in the outbox. */
-  committed(): void;
+/** node.db as the sampler's process keeps it open, and what that process does for the whole node. */
+export interface Upkeep {
+  readonly store: KeptStore;
+  /** Of all jobs of the node; null: none may be sent. */
+  readonly heartbeat: Heartbeat | null;
+  /** A job has ended, its summary waits in the outbox. */
+  ended(): void | Promise<void>;
 }
 
 /** node.db and its log may grow past a file size limit that is smaller than this. */
@@ -78,20 +75,16 @@ const MOST_HANDED_BYTES = 60_000;
 export const HANDED_PAUSE_MS = 60_000;
 
 export function chooseStorage(conditions: StorageConditions): Storage {
-  if (conditions.shared !== null) return new NodeStorage(conditions);
   if (conditions.run.hooks === 'plain') return handedStorage(conditions);
   if (conditions.fileSizeLimit < LEAST_FILE_SIZE && conditions.directory !== null)
     return privateStorage(conditions, conditions.directory);
   return new NodeStorage(conditions);
 }
 
-/** node.db, of the job's own sampler or shared by many; what can't be written is kept in memory and tried again. */
+/** node.db; what can't be written is kept in memory and tried again. */
 class NodeStorage implements Storage {
   readonly #conditions: StorageConditions;
   readonly #name: string;
-  readonly #destination: () => Destination;
-  readonly #heartbeat: Heartbeat | null;
-  #store: NodeStore | null = null;
   #unsaved: StoredSample[] = [];
   #unsavedSeries: SeriesBatch = [];
   #final: JobRecord | null = null;
@@ -99,11 +92,8 @@ class NodeStorage implements Storage {
   #complained = false;
 
   constructor(conditions: StorageConditions) {
-    const { run, settings, shared, deliver, destination = () => settings } = conditions;
     this.#conditions = conditions;
-    this.#name = runDirectoryName(run);
-    this.#destination = destination;
-    this.#heartbeat = shared === null && deliver ? new Heartbeat(settings, destination) : null;
+    this.#name = runDirectoryName(conditions.run);
   }
 
   prepare(): void {
@@ -112,18 +102,17 @@ class NodeStorage implements Storage {
 
   saveProgress(record: JobRecord, samples: readonly StoredSample[], series: SeriesBatch = []): void {
     this.#keep(samples, series);
-    const { startedMs, settings, shared, deliver } = this.#conditions;
-    const saved = this.#tryWith((opened) =>
-      opened.saveProgress(this.#name, startedMs(), record, this.#unsaved, this.#unsavedSeries),
-    );
+    const { startedMs, settings, upkeep, deliver } = this.#conditions;
+    const saved = this.#tryWith((opened) => {
+      opened.saveProgress(this.#name, startedMs(), record, this.#unsaved, this.#unsavedSeries);
+      void upkeep.heartbeat?.beat(opened);
+    });
     if (saved) {
       this.#unsaved = [];
       this.#unsavedSeries = [];
-      if (this.#store !== null) void this.#heartbeat?.beat(this.#store);
       // Never by defaults that stand in for the site's settings.
       if (deliver && Math.random() * PRUNE_ODDS < 1)
         this.#tryWith((opened) => pruneNode(opened, settings, PRUNE_WHILE_RUNNING_MS));
-      shared?.saved();
       return;
     }
     // An unwritable disk must not fill the memory instead: the record keeps the peaks, the series its shape.
@@ -143,19 +132,9 @@ class NodeStorage implements Storage {
   }
 
   async afterwards(cleanUp: () => void): Promise<void> {
-    const { settings, deliver, shared } = this.#conditions;
     if (this.#final !== null) await this.#commitAtLast(this.#final);
     cleanUp();
-    shared?.committed();
-    // A heartbeat under way carries the node's other jobs, too: it is given time to arrive.
-    await this.#heartbeat?.idle();
-    const opened = this.#store;
-    if (opened === null || shared !== null) return;
-    try {
-      if (deliver) await tidyNode(opened, settings, settings.delivery_patience, this.#destination, HANDED_PAUSE_MS);
-    } finally {
-      opened.close();
-    }
+    await this.#conditions.upkeep.ended();
   }
 
   #keep(samples: readonly StoredSample[], series: SeriesBatch): void {
@@ -171,10 +150,11 @@ class NodeStorage implements Storage {
 
   /** Tries to write the summary for a day, here or straight into the accounting DB. */
   async #commitAtLast(record: JobRecord): Promise<void> {
+    const { deliver, destination } = this.#conditions;
     const deadline = monotonicMs() + RETRY_FOR_MS;
     for (let pause = 2000; !this.#committed; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       // The accounting DB may work while this disk does not; both are tried, the merge is idempotent.
-      if (this.#conditions.deliver && (await deliverRecord(record, this.#destination)) === null) {
+      if (deliver && (await deliverRecord(record, destination)) === null) {
         this.#committed = true;
         return;
       }
@@ -190,34 +170,20 @@ class NodeStorage implements Storage {
   }
 
   #tryWith(action: (opened: NodeStore) => void): boolean {
-    const { settings, shared } = this.#conditions;
+    const { settings, upkeep } = this.#conditions;
+    let store: NodeStore | null = null;
     try {
-      // Another job may have found the shared one broken and closed it.
-      if (shared !== null) this.#store = null;
-      else if (this.#store?.isInPlace() === false) this.#letGo();
-      this.#store ??= shared === null ? new NodeStore(settings.state_dir) : shared.open();
-      action(this.#store);
+      store = upkeep.store.open();
+      action(store);
       this.#complained = false;
       return true;
     } catch (error) {
       if (!this.#complained)
         warn(`${join(settings.state_dir, 'node.db')}: ${reasonOf(error)}; kept in memory and tried again`);
       this.#complained = true;
-      try {
-        if (shared === null) this.#letGo();
-        else shared.failed(this.#store);
-      } catch {
-        // The store is broken already.
-      }
-      this.#store = null;
+      upkeep.store.failed(store);
       return false;
     }
-  }
-
-  #letGo(): void {
-    const old = this.#store;
-    this.#store = null;
-    old?.close();
   }
 }
 
@@ -256,7 +222,7 @@ function pruneNode(store: NodeStore, settings: Settings, forMs: number): void {
 
 /** Under a limit on file size: one small file for this job, which the next sampler without such a limit takes in. */
 function privateStorage(conditions: StorageConditions, directory: string): Storage {
-  const { fileSizeLimit, settings, deliver, destination = () => settings } = conditions;
+  const { fileSizeLimit, deliver, destination } = conditions;
   let onDisk = false;
   let delivered = false;
   function write(record: JobRecord): boolean {

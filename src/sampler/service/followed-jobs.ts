@@ -2,7 +2,6 @@ import { monotonicMs } from '../../base/monotonic';
 import { reasonOf } from '../../base/user-error';
 import { warn } from '../../base/log';
 import { resourceLimit, Rlimit } from '../../native/libc';
-import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import { attendRun, takeUpRun } from '../job/attend-run';
 import { newShareMeter } from '../job/pace';
@@ -10,9 +9,9 @@ import type { JobFollower, Surroundings } from '../job/job-follower';
 import { writeResumeState } from '../job/resume-state';
 import { runDirectoryName, runId, type RunDescription } from '../job/run-description';
 import type { RunDirectory } from '../job/run-directory';
-import type { SharedStore } from '../node-store/storage';
 import { newMachineScan } from '../processes/machine-scan';
 import { CpuBudget } from './cpu-budget';
+import type { NodeUpkeep } from './node-upkeep';
 import { SharedListener } from './shared-listener';
 
 /** How often a job is saved; as often as heartbeats, if these are more frequent. */
@@ -58,16 +57,18 @@ export class FollowedJobs {
   constructor(
     private readonly settings: Settings,
     settingsPath: string,
-    private readonly store: SharedStore,
+    private readonly upkeep: NodeUpkeep,
   ) {
     const descriptors = Math.min(resourceLimit(Rlimit.NOFILE).soft, MOST_DESCRIPTORS) - SPARE_DESCRIPTORS;
     this.#budget = new CpuBudget(settings.interval * 1000, settings.cpu_budget_percent);
     const listener = new SharedListener(settingsPath, settings);
     this.#shared = {
-      settingsPath,
       settings,
+      scope: 'node',
       settingsProblem: null,
-      shared: store,
+      destination: upkeep.destination,
+      upkeep,
+      fileSizeLimit: Infinity,
       descriptors: { left: Math.max(0, descriptors) },
       machine: newMachineScan('/proc', SCAN_FRESH_MS),
       connect: (handlers) => listener.connect(handlers),
@@ -86,7 +87,7 @@ export class FollowedJobs {
   /** Whether an earlier service has finished the run; false also if node.db can't be read. */
   wasFinished(run: RunDescription): boolean {
     try {
-      const finished = this.store.open().job(runDirectoryName(run))?.finished === true;
+      const finished = this.upkeep.store.open().job(runDirectoryName(run))?.finished === true;
       if (finished) this.#finished.add(runId(run));
       return finished;
     } catch {
@@ -109,7 +110,7 @@ export class FollowedJobs {
       throttle: this.#budget.job(name),
       keepState: (state) => writeResumeState(this.settings, run, state),
     };
-    const follower = takeUpRun(run, directory, surroundings, { record: () => this.earlierRecord(name) });
+    const follower = takeUpRun(run, directory, surroundings);
     const followed = { follower, directory };
     this.#followed.set(runId(run), followed);
     this.#runOfSpool.set(run.spool, run);
@@ -140,14 +141,6 @@ export class FollowedJobs {
 
   unlockAll(): void {
     for (const { directory } of this.#followed.values()) directory?.unlock();
-  }
-
-  private earlierRecord(name: string): JobRecord | null {
-    try {
-      return this.store.open().recordSoFar(name);
-    } catch {
-      return null;
-    }
   }
 
   private async attend({ follower, directory }: Followed): Promise<void> {

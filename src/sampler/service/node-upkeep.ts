@@ -6,9 +6,9 @@ import type { Settings } from '../../record/settings';
 import { destinationNow, type Destination } from '../delivery/destination';
 import { Heartbeat } from '../delivery/heartbeat';
 import { deliverOutbox } from '../delivery/outbox-feeder';
+import { KeptStore } from '../node-store/kept-store';
 import type { NodeStore } from '../node-store/node-store';
-import { tidyNode, type SharedStore } from '../node-store/storage';
-import { shareStore } from './shared-store';
+import { tidyNode, type Upkeep } from '../node-store/storage';
 
 const TIDY_EVERY_MS = 60_000;
 const FIRST_TIDY_MS = 3000;
@@ -16,11 +16,15 @@ const FIRST_TIDY_MS = 3000;
 const DELIVER_AFTER_MS = 2000;
 const DELIVER_EVERY_MS = 15_000;
 const DELIVERY_PATIENCE_S = 30;
+/** Waiting for other processes' locks holds up all jobs, and an epilog waits 4 s at most. */
+export const BUSY_MS = 700;
+/** No job is to wait for the next failure of a store that has failed. */
+export const REST_MS = 5000;
 
 /** node.db of the service, and its work for the whole node: delivery, heartbeats, finishing what others left. */
-export class NodeUpkeep {
-  readonly store: SharedStore;
-  readonly #heartbeat: Heartbeat;
+export class NodeUpkeep implements Upkeep {
+  readonly store: KeptStore;
+  readonly heartbeat: Heartbeat;
   #delivering = false;
   #deliveredMs = -Infinity;
   #deliveryTimer: NodeJS.Timeout | null = null;
@@ -29,18 +33,19 @@ export class NodeUpkeep {
     private readonly settings: Settings,
     private readonly settingsPath: string,
   ) {
-    this.#heartbeat = new Heartbeat(settings, this.#destination);
-    this.store = shareStore(settings.state_dir, {
-      saved: (store) => void this.#heartbeat.beat(store),
-      committed: () => this.deliverSoon(),
-    });
+    this.heartbeat = new Heartbeat(settings, this.destination);
+    this.store = new KeptStore(settings.state_dir, BUSY_MS, REST_MS);
   }
 
   begin(): void {
     setTimeout(() => void this.tidy(), FIRST_TIDY_MS);
   }
 
-  readonly #destination = (): Destination => destinationNow(this.settingsPath, this.settings);
+  ended(): void {
+    this.deliverSoon();
+  }
+
+  readonly destination = (): Destination => destinationNow(this.settingsPath, this.settings);
 
   private async withStore<T>(use: (store: NodeStore) => Promise<T>): Promise<T> {
     const store = this.store.open();
@@ -54,7 +59,7 @@ export class NodeUpkeep {
 
   private async tidy(): Promise<void> {
     try {
-      await this.withStore((store) => tidyNode(store, this.settings, DELIVERY_PATIENCE_S, this.#destination));
+      await this.withStore((store) => tidyNode(store, this.settings, DELIVERY_PATIENCE_S, this.destination));
     } catch (error) {
       warn(`${join(this.settings.state_dir, 'node.db')}: ${reasonOf(error)}`);
     }
@@ -74,7 +79,7 @@ export class NodeUpkeep {
     let left = 0;
     try {
       ({ left } = await this.withStore((store) =>
-        deliverOutbox(store, this.settings, DELIVERY_PATIENCE_S, this.#destination),
+        deliverOutbox(store, this.settings, DELIVERY_PATIENCE_S, this.destination),
       ));
     } catch (error) {
       warn(`delivery: ${reasonOf(error)}`);

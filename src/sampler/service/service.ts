@@ -40,7 +40,7 @@ export class Service {
     private readonly place: ServiceLock,
   ) {
     this.#upkeep = new NodeUpkeep(settings, settingsPath);
-    this.#jobs = new FollowedJobs(settings, settingsPath, this.#upkeep.store);
+    this.#jobs = new FollowedJobs(settings, settingsPath, this.#upkeep);
     this.#parents = [settings.state_dir, settings.run_dir];
   }
 

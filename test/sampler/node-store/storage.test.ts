@@ -5,11 +5,12 @@ import { describe, it } from 'node:test';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { DAY_MS } from '../../../src/base/units';
 import { SqliteDatabase } from '../../../src/native/sqlite';
+import { ownUpkeep } from '../../../src/sampler/job/own-upkeep';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import type { JobRecord } from '../../../src/record/record';
 import { runDirectoryName, runId, type RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
-import { chooseStorage, tidyNode, type Storage } from '../../../src/sampler/node-store/storage';
+import { chooseStorage, tidyNode, type Storage, type Upkeep } from '../../../src/sampler/node-store/storage';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { recordOf, sampleOf } from '../../support/records';
 import { runOf } from '../../support/runs';
@@ -58,11 +59,14 @@ function newPlace(): Place {
         fileSizeLimit: Infinity,
         startedMs: () => 500,
         deliver: true,
-        shared: null,
+        destination: () => settings,
+        upkeep: upkeepOf(settings),
         ...more,
       }),
   };
 }
+
+const upkeepOf = (settings: Settings, delivers = true): Upkeep => ownUpkeep(settings, () => settings, delivers);
 
 function samplesOf({ settings }: Place): unknown {
   const database = new SqliteDatabase(join(settings.state_dir, 'node.db'), { readonly: true });
@@ -122,7 +126,12 @@ describe('storage in node.db', () => {
       const place = newPlace();
       const settings = { ...place.settings, heartbeat: 0 };
       const conditions = { run: RUN, directory: null, settings, fileSizeLimit: Infinity, startedMs: () => 500 };
-      const storage = chooseStorage({ ...conditions, deliver, shared: null });
+      const storage = chooseStorage({
+        ...conditions,
+        deliver,
+        destination: () => settings,
+        upkeep: upkeepOf(settings, deliver),
+      });
       t.mock.method(Math, 'random', () => 0.9);
       storage.saveProgress(running, [sampleOf(0)]);
       assert.equal(samplesOf(place), 1);
@@ -143,7 +152,8 @@ describe('storage in node.db', () => {
       fileSizeLimit: Infinity,
       startedMs: () => 500,
       deliver: true,
-      shared: null,
+      destination: () => bad,
+      upkeep: upkeepOf(bad),
     });
     storage.saveProgress(running, [sampleOf(0)]);
     assert.equal(storage.finish(finished, []), 'memory');
@@ -157,10 +167,12 @@ describe('storage in node.db', () => {
 
   it('tries on when the clock is set a day forward meanwhile', async (t) => {
     const { settings } = newPlace();
+    const missing = { ...settings, state_dir: join(settings.state_dir, 'missing') };
     let tries = 0;
     const storage = chooseStorage({
-      ...{ run: RUN, directory: null, fileSizeLimit: Infinity, startedMs: () => 500, deliver: true, shared: null },
-      settings: { ...settings, state_dir: join(settings.state_dir, 'missing') },
+      ...{ run: RUN, directory: null, fileSizeLimit: Infinity, startedMs: () => 500, deliver: true },
+      upkeep: upkeepOf(missing),
+      settings: missing,
       destination: () => {
         if (tries++ > 0) return settings;
         t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 2 * DAY_MS });
@@ -175,9 +187,11 @@ describe('storage in node.db', () => {
 
   it('leaves the run directory where it gives the summary up', async (t) => {
     const { settings } = newPlace();
+    const missing = { ...settings, state_dir: join(settings.state_dir, 'missing') };
     const storage = chooseStorage({
-      ...{ run: RUN, directory: null, fileSizeLimit: Infinity, startedMs: () => 500, deliver: true, shared: null },
-      settings: { ...settings, state_dir: join(settings.state_dir, 'missing') },
+      ...{ run: RUN, directory: null, fileSizeLimit: Infinity, startedMs: () => 500, deliver: true },
+      upkeep: upkeepOf(missing),
+      settings: missing,
       destination: () => {
         const later = process.hrtime.bigint() + BigInt(2 * DAY_MS) * 1_000_000n;
         t.mock.method(process.hrtime, 'bigint', () => later);
@@ -212,7 +226,8 @@ describe('storage in node.db', () => {
       fileSizeLimit: Infinity,
       startedMs: () => 500,
       deliver: true,
-      shared: null,
+      destination: () => late,
+      upkeep: upkeepOf(late),
     });
     for (let at = 0; at < 50; at++) storage.saveProgress(running, [sampleOf(at)]);
     mkdirSync(late.state_dir);

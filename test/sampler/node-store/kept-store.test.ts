@@ -3,18 +3,17 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SqliteDatabase } from '../../../src/native/sqlite';
-import { shareStore } from '../../../src/sampler/service/shared-store';
+import { BUSY_MS, REST_MS } from '../../../src/sampler/service/node-upkeep';
+import { KeptStore } from '../../../src/sampler/node-store/kept-store';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
-import { chooseStorage, type SharedStore, type Storage } from '../../../src/sampler/node-store/storage';
+import { chooseStorage, type Storage } from '../../../src/sampler/node-store/storage';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { recordOf } from '../../support/records';
 import { runOf } from '../../support/runs';
 
-const deaf = { saved: (): void => undefined, committed: (): void => undefined };
-
 interface Jobs {
   readonly state: string;
-  readonly shared: SharedStore;
+  readonly shared: KeptStore;
   readonly storage: readonly Storage[];
   readonly save: (job: number) => void;
   /** Jobs whose progress is in node.db. */
@@ -23,16 +22,19 @@ interface Jobs {
 
 function jobs(count: number): Jobs {
   const state = temporaryDirectory();
-  const shared = shareStore(state, deaf);
+  const shared = new KeptStore(state, BUSY_MS, REST_MS);
+  const settings = { ...DEFAULT_SETTINGS, state_dir: state };
+  const upkeep = { store: shared, heartbeat: null, ended: (): void => undefined };
   const storage = Array.from({ length: count }, (_, job) =>
     chooseStorage({
       run: runOf({ job, shepherdPid: job, ends: 'usage' }),
       directory: null,
-      settings: { ...DEFAULT_SETTINGS, state_dir: state },
+      settings,
+      destination: () => settings,
       fileSizeLimit: Infinity,
       startedMs: () => 1,
       deliver: true,
-      shared,
+      upkeep,
     }),
   );
   return {
