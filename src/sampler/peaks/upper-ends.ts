@@ -1,6 +1,7 @@
 import { integer, list, nullable, object, oneOf, type ValueOf } from '../../base/shape';
 import { OPEN_REASONS } from '../../record/fields';
 import type { OpenReason } from '../../record/record';
+import type { ProcessEvent } from '../listener/process-table';
 import { CapSums, SAVED_CAP_SUMS, type UnknownBounds, type UpperResult } from './cap-sums';
 import { Interval, ProcessLife, NOTHING, type HighWaterMarks } from './interval-caps';
 
@@ -34,14 +35,7 @@ import { Interval, ProcessLife, NOTHING, type HighWaterMarks } from './interval-
  */
 
 export type LifeEvent =
-  | {
-      readonly kind: 'fork';
-      readonly at: number;
-      readonly parent: number;
-      readonly child: number;
-      readonly thread: number;
-    }
-  | { readonly kind: 'exec'; readonly at: number; readonly pid: number }
+  | Exclude<ProcessEvent, { kind: 'exit' }>
   /** The last thread of the process has gone. */
   | {
       readonly kind: 'exit';
