@@ -160,16 +160,7 @@ function netlinkSocket(fd: number, receiveBytes: number): NetlinkSocket {
   };
 }
 
-interface ReceiveBatch {
-  /** BATCH times struct mmsghdr. */
-  readonly headers: Buffer;
-  /** The memory that addresses in `headers` point to: it must live as long. */
-  readonly held: readonly Buffer[];
-  /** Hands over the messages of one received datagram; false: it was cut off. */
-  readonly handOver: (slot: number, onMessage: OnMessage) => boolean;
-}
-
-function receiveBatch(): ReceiveBatch {
+function receiveBatch() {
   // The kernel gets addresses inside these buffers: slow buffers are neither pooled nor moved.
   const data = Buffer.allocUnsafeSlow(BATCH * SLOT_BYTES);
   const senders = Buffer.allocUnsafeSlow(BATCH * ADDRESS_BYTES).fill(0);
@@ -186,9 +177,12 @@ function receiveBatch(): ReceiveBatch {
     headers.writeBigUInt64LE(1n, header + 24);
   }
   return {
+    /** BATCH times struct mmsghdr. */
     headers,
+    /** The memory that addresses in `headers` point to: it must live as long. */
     held: [data, senders, vectors],
-    handOver: (slot, onMessage) => {
+    /** Hands over the messages of one received datagram; false: it was cut off. */
+    handOver: (slot: number, onMessage: OnMessage): boolean => {
       const header = slot * MMSGHDR_BYTES;
       const fromKernel = senders.readUInt32LE(slot * ADDRESS_BYTES + ADDRESS_PID) === 0;
       if (!fromKernel) return true;

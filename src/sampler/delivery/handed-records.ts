@@ -8,20 +8,14 @@ import { userName } from '../../base/user-name';
 import type { Settings } from '../../record/settings';
 
 /** Bounds of one pass, and of what one user can hand in on a day (UTC). */
-export interface HandedLimits {
+export const HANDED_LIMITS = {
   /** Files looked at. */
-  readonly files: number;
-  readonly ms: number;
-  readonly recordsPerDay: number;
-  readonly bytesPerDay: number;
-}
-
-export const HANDED_LIMITS: HandedLimits = {
   files: 10_000,
   ms: 2000,
   recordsPerDay: 5000,
   bytesPerDay: 32 * MIB,
 };
+export type HandedLimits = Readonly<typeof HANDED_LIMITS>;
 
 export const handedPass = object({
   taken: integer(0),
@@ -111,7 +105,7 @@ function* inTurn<T, U>(lists: readonly (readonly [T, readonly U[]])[]): Generato
 export function takeHandedRecords(
   settings: Settings,
   store: NodeStore,
-  limits = HANDED_LIMITS,
+  limits: HandedLimits = HANDED_LIMITS,
   now: () => number = Date.now,
 ): HandedPass {
   const outbox = join(settings.state_dir, 'outbox');

@@ -39,19 +39,22 @@ export interface IdlePower {
   readonly configured: boolean;
 }
 
-/** Sums over the intervals of one job's life on one node. Joules and seconds. */
-interface EnergyAccount {
+/** Sums over the intervals of one job's life on one node, before the first one. Joules and seconds. */
+const NOTHING_USED = {
   /** Charged to the job. */
-  readonly packageJoules: number;
-  readonly dramJoules: number;
+  packageJoules: 0,
+  dramJoules: 0,
   /** Energy of the node while the job ran: its idle part, and all of it. */
-  readonly idleJoules: number;
-  readonly nodeJoules: number;
-  readonly seconds: number;
+  idleJoules: 0,
+  nodeJoules: 0,
+  seconds: 0,
   /** The part of `seconds` with usable counters and CPU times: if it is not all, the sums are lower bounds. */
-  readonly coveredSeconds: number;
-  readonly idleKnownSeconds: number;
-}
+  coveredSeconds: 0,
+  idleKnownSeconds: 0,
+};
+type EnergyAccount = Readonly<typeof NOTHING_USED>;
+
+export const newEnergyAccount = (): EnergyAccount => NOTHING_USED;
 
 /** Below this share of its CPU time a node counts as idle. */
 const IDLE_SHARE = 0.05;
@@ -85,18 +88,6 @@ function share(part: number | null, whole: number | null): number {
   const own = known(part) ?? 0;
   const all = known(whole);
   return all === null || own === 0 ? 0 : own / Math.max(all, own);
-}
-
-export function newEnergyAccount(): EnergyAccount {
-  return {
-    packageJoules: 0,
-    dramJoules: 0,
-    idleJoules: 0,
-    nodeJoules: 0,
-    seconds: 0,
-    coveredSeconds: 0,
-    idleKnownSeconds: 0,
-  };
 }
 
 /** One interval of one job. */

@@ -15,37 +15,8 @@ import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
 import type { JobRecord, MemoryRequest } from '../../record/record';
 import type { RequestRules } from '../../record/request-rules';
 
-/** What Grid Engine says about a job: the fields of its record that sampling can't show. */
-export interface JobDescription {
-  readonly fields: Pick<
-    JobRecord,
-    | 'owner'
-    | 'job_name'
-    | 'queue'
-    | 'project'
-    | 'pe'
-    | 'account'
-    | 'program'
-    | 'slots'
-    | 'host_slots'
-    | 'granted_hosts'
-    | 'submitted_at'
-    | 'h_vmem'
-    | 'requests'
-    | 'request_order'
-    | 'pe_task_id'
-  >;
-  /** Execution host as Grid Engine names it; null when unknown. */
-  readonly host: string | null;
-  /** Additional group of the job's processes; null: none. */
-  readonly group: number | null;
-  /** systemd unit of the job; null: none. */
-  readonly systemd: SystemdUnit | null;
-  readonly array: boolean;
-  readonly notes: readonly string[];
-}
-
-const NOTHING: JobDescription['fields'] = {
+/** The fields of a job's record that only Grid Engine can fill, where it says nothing. */
+const NOTHING = {
   owner: null,
   job_name: null,
   queue: null,
@@ -61,7 +32,21 @@ const NOTHING: JobDescription['fields'] = {
   requests: {},
   request_order: null,
   pe_task_id: null,
-};
+} satisfies Partial<JobRecord>;
+type DescribedFields = Pick<JobRecord, keyof typeof NOTHING>;
+
+/** What Grid Engine says about a job. */
+export interface JobDescription {
+  readonly fields: DescribedFields;
+  /** Execution host as Grid Engine names it; null when unknown. */
+  readonly host: string | null;
+  /** Additional group of the job's processes; null: none. */
+  readonly group: number | null;
+  /** systemd unit of the job; null: none. */
+  readonly systemd: SystemdUnit | null;
+  readonly array: boolean;
+  readonly notes: readonly string[];
+}
 
 /** A description of a job whose `config` could not be used. */
 export function undescribed(task: number, note: string): JobDescription {
@@ -91,10 +76,7 @@ function limitInForce(addressSpaceKib: number | null): MemoryRequest | null {
 /** In the `config` of a `qrsh -inherit` task these describe qrsh ("petask", its own submission) or one host's part. */
 const UNKNOWN_OF_TASKS = { job_name: null, program: null, slots: null, submitted_at: null } as const;
 
-function ofJob(
-  config: SpoolConfig,
-  script: Buffer | null,
-): Pick<JobDescription['fields'], 'job_name' | 'program' | 'slots' | 'submitted_at'> {
+function ofJob(config: SpoolConfig, script: Buffer | null): Pick<DescribedFields, keyof typeof UNKNOWN_OF_TASKS> {
   const { command, hasScript, directory } = config;
   const program = command !== null ? { command } : hasScript && script !== null ? { script } : null;
   return {

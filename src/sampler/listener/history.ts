@@ -1,28 +1,17 @@
 import type { ProcessEvent } from './process-table';
 
+const KEPT_US = 60_000_000;
+const MOST_EVENTS = 60_000;
+
 /**
  * The last events of the whole machine: a sampler that comes late gets from here what its job did before. Bounded by
  * age and by number.
  */
-export interface History {
-  add(event: ProcessEvent): void;
-  /** Events were lost at `at`: what is older is no longer complete. */
-  lost(at: number): void;
-  /**
-   * The events of `ancestors` and all their descendants in the order of time; `members`: those of them that live. If an
-   * ancestor's own fork is remembered, nothing before that counts: it was about an older process with the same pid.
-   */
-  of(ancestors: readonly number[]): { readonly events: readonly ProcessEvent[]; readonly members: ReadonlySet<number> };
-}
-
-const KEPT_US = 60_000_000;
-const MOST_EVENTS = 60_000;
-
-export function newHistory(): History {
+export function newHistory() {
   let events: ProcessEvent[] = [];
   let first = 0;
   return {
-    add: (event) => {
+    add: (event: ProcessEvent): void => {
       events.push(event);
       while (first < events.length - MOST_EVENTS || (events[first]?.at ?? Infinity) < event.at - KEPT_US) first++;
       if (first > MOST_EVENTS) {
@@ -30,10 +19,15 @@ export function newHistory(): History {
         first = 0;
       }
     },
-    lost: (at) => {
+    /** Events were lost at `at`: what is older is no longer complete. */
+    lost: (at: number): void => {
       while (first < events.length && (events[first]?.at ?? Infinity) <= at) first++;
     },
-    of: (ancestors) => {
+    /**
+     * The events of `ancestors` and all their descendants in the order of time; `members`: those of them that live. If an
+     * ancestor's own fork is remembered, nothing before that counts: it was about an older process with the same pid.
+     */
+    of: (ancestors: readonly number[]) => {
       const wanted = new Set(ancestors);
       const begins = new Map<number, number>();
       for (let index = first; index < events.length; index++) {

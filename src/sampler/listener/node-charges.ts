@@ -47,11 +47,7 @@ export function useBetween(before: NodeCharges, after: NodeCharges): NodeUse {
   };
 }
 
-export interface ChargeReader {
-  /** null: this node counts no energy. */
-  readonly read: () => NodeCharges | null;
-  readonly close: () => void;
-}
+export type ChargeReader = ReturnType<typeof openCharges>;
 
 /** Modes in which a CPU does no work for this machine; guests are counted in user time already. */
 const IDLE_MODES: ReadonlySet<string> = new Set(['idle', 'iowait', 'steal']);
@@ -65,7 +61,7 @@ export function openCharges(
   settings: Settings,
   sources = ENERGY_SOURCES,
   machine: Omit<Place, 'options'> = THIS_MACHINE,
-): ChargeReader {
+) {
   let opened: readonly OpenSource[] | null = null;
   let idle: IdlePower | null = null;
   let last: NodeCharges | null = null;
@@ -91,7 +87,8 @@ export function openCharges(
   }
 
   return {
-    read: () => {
+    /** null: this node counts no energy. */
+    read: (): NodeCharges | null => {
       opened ??= open();
       const [best, second] = opened;
       const energy = best?.read() ?? null;
@@ -119,7 +116,7 @@ export function openCharges(
       last = charges;
       return { ...charges, idleWatts: idle?.watts ?? null, disagreement };
     },
-    close: () => {
+    close: (): void => {
       for (const one of opened ?? []) one.close();
     },
   };

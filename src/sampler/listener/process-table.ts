@@ -32,12 +32,7 @@ export interface SentRecord {
   read(): ExitRecord | null;
 }
 
-export interface ProcessTable {
-  /** Exit records, before the exit events that belong to them. */
-  records(records: readonly SentRecord[]): void;
-  /** Takes events of threads, in the order of time. */
-  events(events: readonly ThreadEvent[]): readonly ProcessEvent[];
-}
+export type ProcessTable = ReturnType<typeof newProcessTable>;
 
 interface Entry {
   threads: Set<number>;
@@ -87,7 +82,7 @@ const MOST_RECORDS = 20_000;
 export function newProcessTable(
   existing: ReadonlyMap<number, readonly number[]>,
   oomKillOf: (pid: number) => OomKill | null = () => null,
-): ProcessTable {
+) {
   const entries = new Map<number, Entry>();
   const records = new Map<number, SentRecord>();
   for (const [tgid, tids] of existing) entries.set(tgid, newEntry(tids));
@@ -147,13 +142,16 @@ export function newProcessTable(
   }
 
   return {
-    records: (given) => {
+    /** Takes exit records, before the exit events that belong to them. */
+    records: (given: readonly SentRecord[]): void => {
       for (const record of given) records.set(record.pid, record);
       for (const pid of records.keys()) {
         if (records.size <= MOST_RECORDS) break;
         records.delete(pid);
       }
     },
-    events: (given) => given.map(take).filter((event) => event !== null),
+    /** Takes events of threads, in the order of time. */
+    events: (given: readonly ThreadEvent[]): readonly ProcessEvent[] =>
+      given.map(take).filter((event) => event !== null),
   };
 }

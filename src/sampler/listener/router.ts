@@ -3,22 +3,16 @@ import { Orphans, type Origin } from './orphans';
 import type { ProcessEvent } from './process-table';
 import type { Reply } from './protocol';
 
-/** Passes events to followers: each gets those of the processes that it asked for, and of their descendants. */
-export interface Router<Follower> {
-  /** From now on, and as far as remembered from before, `follower` gets the events of `ancestors` and their descendants. */
-  follow(follower: Follower, ancestors: readonly number[]): void;
-  events(events: readonly ProcessEvent[]): void;
-  lost(what: 'events' | 'records', at: number): void;
-  leave(follower: Follower): void;
-  /** Whether anybody follows a process that lives. */
-  isFollowed(): boolean;
-}
+export type Router<Follower> = ReturnType<typeof newRouter<Follower>>;
 
-/** `originOf`: left out: by /proc. */
+/**
+ * Passes events to followers: each gets those of the processes that it asked for, and of their descendants.
+ * `originOf`: left out: by /proc.
+ */
 export function newRouter<Follower>(
   send: (follower: Follower, reply: Reply) => void,
   originOf?: (pid: number) => Origin | null,
-): Router<Follower> {
+) {
   const history = newHistory();
   const followers = new Set<Follower>();
   const members = new Map<number, Set<Follower>>();
@@ -57,7 +51,8 @@ export function newRouter<Follower>(
   }
 
   return {
-    follow: (follower, ancestors) => {
+    /** From now on, and as far as remembered from before, `follower` gets the events of `ancestors` and their descendants. */
+    follow: (follower: Follower, ancestors: readonly number[]): void => {
       followers.add(follower);
       // It has heard everything about processes that it follows already.
       const past = history.of(ancestors.filter((pid) => members.get(pid)?.has(follower) !== true));
@@ -68,18 +63,19 @@ export function newRouter<Follower>(
         send(follower, event);
       }
     },
-    events: (events) => events.forEach(route),
-    lost: (what, at) => {
+    events: (events: readonly ProcessEvent[]): void => events.forEach(route),
+    lost: (what: 'events' | 'records', at: number): void => {
       history.lost(at);
       for (const follower of followers) send(follower, { kind: 'lost', what });
     },
-    leave: (follower) => {
+    leave: (follower: Follower): void => {
       followers.delete(follower);
       for (const [pid, set] of members) {
         set.delete(follower);
         if (set.size === 0) members.delete(pid);
       }
     },
+    /** Whether anybody follows a process that lives. */
     isFollowed: () => members.size > 0,
   };
 }

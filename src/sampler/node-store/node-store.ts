@@ -1,4 +1,4 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FailingSources } from '../../record/node-status';
@@ -45,33 +45,30 @@ const toJob = ({ run, finished, record }: JobRow): StoredJob => ({ run, finished
 
 const BUSY_MS = 4000;
 
-function prepare(database: Database): Readonly<{
-  upsertJob: Statement<[string, number, number, number, string], { id: number }>;
-  job: Statement<[string], JobRow>;
-  running: Statement<[], JobRow>;
-  addToOutbox: Statement<[string, number]>;
-  outbox: Statement<[number], OutboxRow>;
-  lastJob: Statement<[], { readonly changed: number }>;
-  addHanded: Statement<[number, number, number]>;
-  handed: Statement<[number, number], HandedAmount>;
-}> {
+function prepare(database: Database) {
   return {
-    upsertJob: database.prepare(
+    upsertJob: database.prepare<[string, number, number, number, string], { id: number }>(
       `INSERT INTO job (run, started, changed, finished, record) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (run) DO UPDATE SET changed = excluded.changed, finished = max(finished, excluded.finished),
          record = excluded.record RETURNING id`,
     ),
-    job: database.prepare('SELECT id, run, finished, record FROM job WHERE run = ?'),
-    running: database.prepare('SELECT id, run, finished, record FROM job WHERE finished = 0'),
-    addToOutbox: database.prepare('INSERT INTO outbox (record, added) VALUES (?, ?)'),
-    outbox: database.prepare('SELECT id, record FROM outbox WHERE refused IS NULL ORDER BY id LIMIT ?'),
-    lastJob: database.prepare('SELECT changed FROM job ORDER BY changed DESC LIMIT 1'),
-    addHanded: database.prepare(
+    job: database.prepare<[string], JobRow>('SELECT id, run, finished, record FROM job WHERE run = ?'),
+    running: database.prepare<[], JobRow>('SELECT id, run, finished, record FROM job WHERE finished = 0'),
+    addToOutbox: database.prepare<[string, number]>('INSERT INTO outbox (record, added) VALUES (?, ?)'),
+    outbox: database.prepare<[number], OutboxRow>(
+      'SELECT id, record FROM outbox WHERE refused IS NULL ORDER BY id LIMIT ?',
+    ),
+    lastJob: database.prepare<[], { readonly changed: number }>(
+      'SELECT changed FROM job ORDER BY changed DESC LIMIT 1',
+    ),
+    addHanded: database.prepare<[number, number, number]>(
       `INSERT INTO handed (uid, day, records, bytes) VALUES (?, ?, 1, ?)
        ON CONFLICT (uid) DO UPDATE SET records = records * (day = excluded.day) + 1,
          bytes = bytes * (day = excluded.day) + excluded.bytes, day = excluded.day`,
     ),
-    handed: database.prepare('SELECT records, bytes FROM handed WHERE uid = ? AND day = ?'),
+    handed: database.prepare<[number, number], HandedAmount>(
+      'SELECT records, bytes FROM handed WHERE uid = ? AND day = ?',
+    ),
   };
 }
 

@@ -2,12 +2,6 @@ import type { Database } from 'better-sqlite3';
 import { processes } from '../../sources/job/processes';
 import type { StoredSeries } from './series-table';
 
-/** The table `sample` of node.db, read as series. */
-interface SampleReader {
-  /** Series of a job from `fromMs` to `toMs`: those of `names` that the samples hold, or all if there are no names. */
-  readonly series: (job: number, names: readonly string[], fromMs: number, toMs: number) => readonly StoredSeries[];
-}
-
 /** The table's columns and their metrics. */
 const COLUMNS = {
   rss: 'process_rss_bytes',
@@ -26,13 +20,15 @@ type Row = Readonly<Record<'at' | Column, number>>;
 
 const NAMES = Object.keys(COLUMNS) as readonly Column[];
 
-export function createSampleReader(database: Database): SampleReader {
+/** Reads the table `sample` of node.db as series. */
+export function createSampleReader(database: Database) {
   const started = database.prepare<[number], number>('SELECT started FROM job WHERE id = ?').pluck();
   const select = database.prepare<[number, number, number], Row>(
     `SELECT at, ${NAMES.join(', ')} FROM sample WHERE job = ? AND at BETWEEN ? AND ? ORDER BY at`,
   );
   return {
-    series: (job, names, fromMs, toMs) => {
+    /** Series of a job from `fromMs` to `toMs`: those of `names` that the samples hold, or all if there are no names. */
+    series: (job: number, names: readonly string[], fromMs: number, toMs: number): readonly StoredSeries[] => {
       const start = started.get(job);
       const wanted = NAMES.flatMap((column) => {
         const metric = processes.metrics.find(({ name }) => name === COLUMNS[column]);

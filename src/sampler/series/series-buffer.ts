@@ -19,14 +19,7 @@ interface SeriesColumn {
 /** All readings between two flushes. */
 export type SeriesBatch = readonly SourceBatch[];
 
-export interface SeriesBuffer {
-  /** Takes readings of these metrics, too. */
-  readonly know: (metrics: readonly Metric[]) => void;
-  /** Adds what a source read at `atMs` (ms since the epoch). What belongs to one process is left out. */
-  readonly add: (sourceName: string, atMs: number, readings: readonly Reading[]) => void;
-  /** All readings since the last call. */
-  readonly take: () => SeriesBatch;
-}
+export type SeriesBuffer = ReturnType<typeof newSeriesBuffer>;
 
 interface Pending {
   readonly at: number[];
@@ -34,7 +27,7 @@ interface Pending {
 }
 
 /** A new buffer for readings of these metrics; others are left out. */
-export function newSeriesBuffer(metrics: readonly Metric[] = []): SeriesBuffer {
+export function newSeriesBuffer(metrics: readonly Metric[] = []) {
   const resolutions = new Map<string, number>();
   const know = (more: readonly Metric[]): void => {
     for (const { name, resolution } of more) resolutions.set(name, resolution ?? 1);
@@ -43,8 +36,10 @@ export function newSeriesBuffer(metrics: readonly Metric[] = []): SeriesBuffer {
   let pending = new Map<string, Pending>();
 
   return {
+    /** Takes readings of these metrics, too. */
     know,
-    add: (sourceName, atMs, readings) => {
+    /** Adds what a source read at `atMs` (ms since the epoch). What belongs to one process is left out. */
+    add: (sourceName: string, atMs: number, readings: readonly Reading[]): void => {
       const source: Pending = pending.get(sourceName) ?? { at: [], columns: new Map() };
       const tick = source.at.length;
       let added = false;
@@ -63,7 +58,8 @@ export function newSeriesBuffer(metrics: readonly Metric[] = []): SeriesBuffer {
       source.at.push(Math.round(atMs));
       pending.set(sourceName, source);
     },
-    take: () => {
+    /** All readings since the last call. */
+    take: (): SeriesBatch => {
       const batch = [...pending].map(([source, { at, columns }]) => ({
         source,
         at,

@@ -43,15 +43,9 @@ const LARGEST = 2 ** 52 - 1;
 const MOST_VALUES = 16 * 1024 * 1024;
 const MOST_BYTES = 64 * MIB;
 
-interface Writer {
-  readonly unsigned: (value: number) => void;
-  /** null: missing. */
-  readonly signed: (value: number | null) => void;
-  readonly double: (value: number) => void;
-  readonly finish: () => Buffer;
-}
+type Writer = ReturnType<typeof createWriter>;
 
-function createWriter(): Writer {
+function createWriter() {
   let buffer = Buffer.allocUnsafe(1024);
   let length = 0;
   const reserve = (): void => {
@@ -63,18 +57,19 @@ function createWriter(): Writer {
     buffer[length++] = rest;
   };
   return {
-    unsigned: (value) => {
+    unsigned: (value: number): void => {
       reserve();
       groups(value);
     },
-    signed: (value) => {
+    /** null: missing. */
+    signed: (value: number | null): void => {
       reserve();
       const size = Math.abs(value ?? 0);
       const rest = Math.floor(size / 0x40);
       buffer[length++] = (size % 0x40) + (value === null || value < 0 ? 0x40 : 0) + (rest > 0 ? 0x80 : 0);
       if (rest > 0) groups(rest);
     },
-    double: (value) => {
+    double: (value: number): void => {
       reserve();
       length = buffer.writeDoubleLE(value, length);
     },
@@ -84,14 +79,9 @@ function createWriter(): Writer {
 
 class Damaged extends Error {}
 
-interface Reader {
-  readonly unsigned: () => number;
-  readonly signed: () => number | null;
-  readonly double: () => number;
-  readonly atEnd: () => boolean;
-}
+type Reader = ReturnType<typeof createReader>;
 
-function createReader(bytes: Buffer): Reader {
+function createReader(bytes: Buffer) {
   let at = 0;
   const next = (): number => {
     const byte = bytes[at++];
@@ -109,13 +99,14 @@ function createReader(bytes: Buffer): Reader {
   };
   return {
     unsigned,
-    signed: () => {
+    /** null: missing. */
+    signed: (): number | null => {
       const head = next();
       const size = (head & 0x3f) + (head & 0x80 ? unsigned() * 0x40 : 0);
       if ((head & 0x40) === 0) return size;
       return size === 0 ? null : -size;
     },
-    double: () => {
+    double: (): number => {
       if (at + 8 > bytes.length) throw new Damaged();
       at += 8;
       return bytes.readDoubleLE(at - 8);
