@@ -18,7 +18,7 @@ export class LibcError extends UserError {
   }
 }
 
-const library = koffi.load('libc.so.6');
+export const library = koffi.load('libc.so.6');
 
 const rlimit = koffi.struct({ current: 'uint64', maximum: 'uint64' });
 const rusage = koffi.struct({
@@ -64,9 +64,11 @@ const cSchedSetaffinity = library.func('int sched_setaffinity(int pid, size_t si
   size: number,
   mask: Buffer,
 ) => number;
+const cAdjtimex = library.func('int adjtimex(void *buffer)') as (buffer: Buffer) => number;
 const cSyscall = library.func('long syscall(long number, ...)') as (number: number, ...rest: unknown[]) => number;
 
-function check(call: string, result: number): number {
+/** The result of a call, unless that is negative: throws LibcError. To be called at once, while errno is the call's. */
+export function check(call: string, result: number): number {
   if (result < 0) throw new LibcError(call, koffi.errno());
   return result;
 }
@@ -187,4 +189,15 @@ export function sharesAddressSpace(pid: number, other: number): boolean | null {
   if (number === undefined) return null;
   const result = cSyscall(number, 'int', pid, 'int', other, 'int', KCMP_VM, 'ulong', 0, 'ulong', 0);
   return result < 0 ? null : result === 0;
+}
+
+/** Size of struct timex with 64-bit longs. `modes` 0 only reads; the result is the clock's state. */
+const TIMEX_BYTES = 208;
+/** TIME_ERROR: the clock was never synchronised. */
+const TIME_ERROR = 5;
+
+/** Whether a time service keeps this machine's clock right; null: adjtimex(2) fails. */
+export function clockIsSynchronised(): boolean | null {
+  const state = cAdjtimex(Buffer.alloc(TIMEX_BYTES));
+  return state < 0 ? null : state !== TIME_ERROR;
 }

@@ -1,10 +1,7 @@
 import { closeSync, constants, openSync, statSync } from 'node:fs';
-import { loadKoffi } from './koffi';
-import { LibcError } from './libc';
+import { check, library } from './libc';
 
-const koffi = loadKoffi();
-
-const cSetns = koffi.load('libc.so.6').func('int setns(int fd, int type)') as (fd: number, type: number) => number;
+const cSetns = library.func('int setns(int fd, int type)') as (fd: number, type: number) => number;
 
 const CLONE_NEWNET = 0x40000000;
 
@@ -28,7 +25,7 @@ export function enterNetworkNamespace(path: string): () => void {
   }
   return () => {
     try {
-      if (cSetns(before, CLONE_NEWNET) < 0) throw new LibcError('setns back', koffi.errno());
+      check('setns back', cSetns(before, CLONE_NEWNET));
     } finally {
       closeSync(before);
     }
@@ -39,7 +36,7 @@ function setNetworkNamespace(path: string): void {
   // Nonblocking: the path could be a FIFO.
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    if (cSetns(fd, CLONE_NEWNET) < 0) throw new LibcError(`setns ${path}`, koffi.errno());
+    check(`setns ${path}`, cSetns(fd, CLONE_NEWNET));
   } finally {
     closeSync(fd);
   }

@@ -1,10 +1,8 @@
 import { endianness } from 'node:os';
 import { loadKoffi } from './koffi';
-import { LibcError } from './libc';
+import { check, LibcError, library } from './libc';
 
 const koffi = loadKoffi();
-
-const library = koffi.load('libc.so.6');
 
 const cSocket = library.func('int socket(int domain, int type, int protocol)') as (
   domain: number,
@@ -221,9 +219,4 @@ function address(groups: number): Buffer {
   buffer.writeUInt16LE(AF_NETLINK);
   buffer.writeUInt32LE(groups >>> 0, 8);
   return buffer;
-}
-
-function check(call: string, result: number): number {
-  if (result < 0) throw new LibcError(call, koffi.errno());
-  return result;
 }

@@ -1,8 +1,5 @@
 import type { Socket } from 'node:net';
-import { loadKoffi } from './koffi';
-import { LibcError } from './libc';
-
-const koffi = loadKoffi();
+import { check, library } from './libc';
 
 /** The process at the other end of a unix socket, as the kernel recorded it when the connection was made. */
 export interface PeerCredentials {
@@ -11,9 +8,7 @@ export interface PeerCredentials {
   readonly gid: number;
 }
 
-const getsockopt = koffi
-  .load('libc.so.6')
-  .func('int getsockopt(int fd, int level, int name, void *value, void *size)') as (
+const getsockopt = library.func('int getsockopt(int fd, int level, int name, void *value, void *size)') as (
   fd: number,
   level: number,
   name: number,
@@ -40,7 +35,7 @@ export function peerCredentials(socket: Socket): PeerCredentials | null {
   // struct ucred: pid, uid, gid.
   const value = new Uint32Array(3);
   const size = new Uint32Array([value.byteLength]);
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, value, size) !== 0) throw new LibcError('getsockopt', koffi.errno());
+  check('getsockopt', getsockopt(fd, SOL_SOCKET, SO_PEERCRED, value, size));
   // For other sockets the kernel answers with nobody (-1).
   const [pid = 0, uid = NOBODY, gid = NOBODY] = value;
   return uid === NOBODY ? null : { pid, uid, gid };

@@ -1,5 +1,5 @@
 import { loadKoffi } from './koffi';
-import { LibcError } from './libc';
+import { check, library } from './libc';
 
 const koffi = loadKoffi();
 
@@ -31,7 +31,7 @@ export interface FileSystemSize {
   readonly freeInodes: number;
 }
 
-const cStatvfs = koffi.load('libc.so.6').func('statvfs', 'int', ['str', koffi.out(koffi.pointer(layout))]) as (
+const cStatvfs = library.func('statvfs', 'int', ['str', koffi.out(koffi.pointer(layout))]) as (
   path: string,
   into: unknown,
 ) => number;
@@ -43,7 +43,7 @@ const cStatvfs = koffi.load('libc.so.6').func('statvfs', 'int', ['str', koffi.ou
  */
 export function statvfs(path: string): FileSystemSize {
   const result: Record<string, unknown> = {};
-  if (cStatvfs(path, result) < 0) throw new LibcError('statvfs', koffi.errno());
+  check('statvfs', cStatvfs(path, result));
   const number = (field: string): number => Number(result[field]);
   return {
     unit: number('frsize'),

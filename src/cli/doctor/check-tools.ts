@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { clockIsSynchronised } from '../../native/clock';
+import { clockIsSynchronised } from '../../native/libc';
 import { findingsIn, type Finding } from './finding';
 
 const { ok, note, warning, problem } = findingsIn('tools');

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { packageVersion } from '../../base/package-root';
-import { clockIsSynchronised } from '../../native/clock';
+import { clockIsSynchronised } from '../../native/libc';
 import { privateWorld } from '../../record/job-name';
 import type { NodeStatus } from '../../record/node-status';
 import { clusterName, type Settings } from '../../record/settings';
