@@ -34,7 +34,7 @@ import {
 import { buildRecord } from './job-record';
 import { JobSampler, SAVED_SAMPLER } from './job-sampler';
 import { Pace, type CpuMeter, type Throttle } from './pace';
-import { runDirectoryName, type RunDescription } from './run-description';
+import { removeResumeState, runDirectoryName, type RunDescription } from './run-description';
 import { RunDirectory } from './run-directory';
 import type * as TwoAccounts from './two-accounts';
 import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from './watch-directory';
@@ -185,7 +185,7 @@ export class JobFollower {
     private readonly surroundings: Surroundings,
     private readonly predecessor: Predecessor,
   ) {
-    const { settings, destination, upkeep, fileSizeLimit } = surroundings;
+    const { settings } = surroundings;
     const isShared = surroundings.scope === 'node';
     const { resumed, missed } = predecessor;
     this.settings = settings;
@@ -212,14 +212,11 @@ export class JobFollower {
     this.figures = jobFigures(run, settings, predecessor);
     this.notes = new Set([...(resumed?.notes ?? []), ...this.firstNotes()]);
     this.storage = chooseStorage({
+      ...surroundings,
       run,
       directory: directory?.path ?? null,
-      settings,
-      destination,
-      fileSizeLimit,
       startedMs: () => this.sampler.startMs() ?? Date.now(),
       deliver: surroundings.settingsProblem === null,
-      upkeep,
     });
     this.hearing = this.hear();
     void (this.hearing?.ready ?? Promise.resolve(null)).then((silence) => this.ready(silence));
@@ -274,6 +271,7 @@ export class JobFollower {
       // Where the disk had no room, the epilog put its copies into run_dir.
       if (run.hooks === 'root') RunDirectory.named(this.settings.run_dir, runDirectoryName(run))?.remove();
     });
+    removeResumeState(this.settings, runDirectoryName(run));
   }
 
   /** Writes what is known so far to node.db; does nothing once the summary is there. */

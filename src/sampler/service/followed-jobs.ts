@@ -3,12 +3,12 @@ import { reasonOf } from '../../base/user-error';
 import { warn } from '../../base/log';
 import { resourceLimit, Rlimit } from '../../native/libc';
 import type { Settings } from '../../record/settings';
-import { attendRun, takeUpRun } from '../job/attend-run';
 import { newShareMeter } from '../job/pace';
 import type { JobFollower, Surroundings } from '../job/job-follower';
 import { writeResumeState } from '../job/resume-state';
 import { runDirectoryName, runId, type RunDescription } from '../job/run-description';
 import type { RunDirectory } from '../job/run-directory';
+import { takeUpRun } from '../job/take-up-run';
 import { newMachineScan } from '../processes/machine-scan';
 import { CpuBudget } from './cpu-budget';
 import type { NodeUpkeep } from './node-upkeep';
@@ -147,7 +147,9 @@ export class FollowedJobs {
     const { run } = follower;
     const id = runId(run);
     try {
-      if ((await attendRun(follower, this.settings)) !== 'finished') return;
+      const end = await follower.follow();
+      if (end === 'handed-over') return;
+      await follower.finish(end);
       this.#failures.delete(id);
       this.#finished.add(id);
       for (const old of this.#finished) {

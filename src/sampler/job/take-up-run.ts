@@ -2,10 +2,9 @@ import { join } from 'node:path';
 import { warn } from '../../base/log';
 import { reasonOf } from '../../base/user-error';
 import type { JobRecord } from '../../record/record';
-import type { Settings } from '../../record/settings';
 import { JobFollower, type Surroundings } from './job-follower';
 import { readResumeState, type ResumeState } from './resume-state';
-import { removeResumeState, runDirectoryName, type RunDescription } from './run-description';
+import { runDirectoryName, type RunDescription } from './run-description';
 import type { RunDirectory } from './run-directory';
 
 /** The record so far of a run in node.db, which ours will replace there; null: none that can be read. */
@@ -35,13 +34,4 @@ export function takeUpRun(
   const record = mayHaveRecord && resumed === null ? earlierRecord(runDirectoryName(run), surroundings) : null;
   const earlier = resumed?.earlier ?? record;
   return new JobFollower(run, directory, surroundings, { resumed, missed: left?.missed ?? null, earlier });
-}
-
-/** Follows a run to its end and finishes it; a run that another process takes over is left unfinished. */
-export async function attendRun(follower: JobFollower, settings: Settings): Promise<'finished' | 'handed-over'> {
-  const end = await follower.follow();
-  if (end === 'handed-over') return end;
-  await follower.finish(end);
-  removeResumeState(settings, runDirectoryName(follower.run));
-  return 'finished';
 }
