@@ -1,6 +1,7 @@
-import { readFileSync, statSync, writeFileSync, renameSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { replaceFile } from '../../base/replace-file';
 import type { JobDescription } from '../job/job-description';
 import type { JobRecord, RecordKey } from '../../record/record';
 import { runId, type RunDescription } from '../job/run-description';
@@ -29,9 +30,7 @@ export function textOfRecord(record: JobRecord, mostBytes: number): string {
 
 /** Writes the summary to a file in the run directory, where node.db can't be used; `mostBytes`: as for textOfRecord. */
 export function writePrivateRecord(directory: string, record: JobRecord, mostBytes: number): void {
-  const path = join(directory, PRIVATE_RECORD);
-  writeFileSync(`${path}.new`, textOfRecord(record, mostBytes), { mode: 0o600 });
-  renameSync(`${path}.new`, path);
+  replaceFile(join(directory, PRIVATE_RECORD), textOfRecord(record, mostBytes), 0o600);
 }
 
 /** Text of the private record in a run directory; null when there is none. */

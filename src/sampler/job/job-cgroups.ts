@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { listNames, readText } from '../../sources/files';
 import { JOBS_GROUP, processesIn, unifiedTop } from '../../sources/job/job-cgroup';
 import { OWN_GROUP } from './leave-job';
 import { keyValues, startTicksOf } from './pid-file';
+import { RUN_NAME } from './run-directory';
 
 /**
  * Removal of the control groups that the prolog makes for jobs (hooks/cgroup.sh). The process that finishes a run
@@ -18,7 +20,6 @@ interface CgroupNote {
 }
 
 const HIERARCHIES = ['unified', 'memory', 'cpuacct', 'blkio', 'pids'] as const;
-const RUN_NAME = /^\d+\.\d+\.[0-9a-f]{8}\.(\d+)\.(\d+)$/;
 /** Attempts for one group, 0.3 s in all: longer than an ending process takes, short beside the epilog's time limit. */
 const MOST_TRIES = 60;
 const PAUSE_MS = 5;
@@ -26,12 +27,8 @@ const MOST_DEPTH = 4;
 
 /** What the prolog wrote into `RUN-DIRECTORY/cgroup`; null: it was not asked to make a group. */
 export function readCgroupNote(directory: string): CgroupNote | null {
-  let text: string;
-  try {
-    text = readFileSync(join(directory, 'cgroup'), 'utf8');
-  } catch {
-    return null;
-  }
+  const text = readText(join(directory, 'cgroup'));
+  if (text === null) return null;
   const values = keyValues(text);
   const problem = values.get('problem') ?? '';
   const origins = [...values].flatMap(([key, path]): [string, string][] =>
@@ -138,20 +135,13 @@ export function strayCgroups({
   procRoot = '/proc',
   cgroupRoot = '/sys/fs/cgroup',
 }: CgroupPlaces): readonly string[] {
-  const keys = new Set(hierarchyTops(cgroupRoot).flatMap(([, top]) => runNames(join(top, JOBS_GROUP))));
+  const keys = new Set(hierarchyTops(cgroupRoot).flatMap(([, top]) => listNames(join(top, JOBS_GROUP))));
   return [...keys].sort().filter((key) => {
     const [, pid, start] = RUN_NAME.exec(key) ?? [];
+    if (pid === undefined) return false;
     if (startTicksOf(Number(pid), procRoot) === Number(start)) return false;
     return !directories.some((directory) => existsSync(join(directory, 'run', key)));
   });
-}
-
-function runNames(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory).filter((name) => RUN_NAME.test(name));
-  } catch {
-    return [];
-  }
 }
 
 /**

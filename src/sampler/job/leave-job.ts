@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync, existsSync, mkdirSync } from 'node:fs';
+import { readFileSync, writeFileSync, mkdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import * as libc from '../../native/libc';
+import { unifiedTop } from '../../sources/job/job-cgroup';
 import { parseCgroupFile } from '../../sources/proc/cgroup-file';
 
 /** Tries each step: one that needs a privilege we lack changes nothing, which does no harm. */
@@ -43,12 +44,7 @@ export const OWN_GROUP = 'qmemacct';
 export function leaveCgroups(procRoot: string, cgroupRoot: string): void {
   for (const { hierarchy, path } of parseCgroupFile(readFileSync(`${procRoot}/self/cgroup`, 'latin1'))) {
     if (path === '/' || path === `/${OWN_GROUP}`) continue;
-    const unified = hierarchy === '';
-    const top = unified
-      ? existsSync(join(cgroupRoot, 'cgroup.procs'))
-        ? cgroupRoot
-        : join(cgroupRoot, 'unified')
-      : join(cgroupRoot, hierarchy);
+    const top = hierarchy === '' ? unifiedTop(cgroupRoot) : join(cgroupRoot, hierarchy);
     // A new cpuset takes no process before its CPUs and memory nodes are set: the top group is simpler.
     const target = hierarchy === 'cpuset' ? top : join(top, OWN_GROUP);
     try {

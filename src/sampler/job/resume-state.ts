@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { listNames } from '../../sources/files';
 import { bootId } from '../../sources/proc/clock';
 import { checkJson, integer, object, string, type ValueOf } from '../../base/shape';
 import { SAVED_FOLLOWER, type SavedFollower } from './job-follower';
@@ -71,13 +72,6 @@ export function readResumeState(settings: Settings, run: RunDescription, nowMs =
 
 /** Names (run-directory.ts) of the runs that have a state file. */
 export function resumableRuns(settings: Settings): ReadonlySet<string> {
-  try {
-    return new Set(
-      readdirSync(directoryOf(settings))
-        .filter((name) => name.endsWith('.json'))
-        .map((name) => name.slice(0, -'.json'.length)),
-    );
-  } catch {
-    return new Set();
-  }
+  const names = listNames(directoryOf(settings)).filter((name) => name.endsWith('.json'));
+  return new Set(names.map((name) => name.slice(0, -'.json'.length)));
 }

@@ -5,7 +5,6 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -15,7 +14,7 @@ import { basename, join } from 'node:path';
 import { reasonOf } from '../../base/user-error';
 import { warn } from '../../base/log';
 import { lockFile, makeFifo, tryLock } from '../../native/libc';
-import { changedMs, readText } from '../../sources/files';
+import { changedMs, listNames, readText } from '../../sources/files';
 import { bootId } from '../../sources/proc/clock';
 import { keyValues, writePidFile } from './pid-file';
 import { formatRunDescription, parseRunDescription, runDirectoryName, type RunDescription } from './run-description';
@@ -59,12 +58,8 @@ export class RunDirectory {
   /** The run directories under `DIRECTORY/run`, by name; empty when there are none or they can't be listed. */
   static list(directory: string): readonly RunDirectory[] {
     const parent = join(directory, 'run');
-    try {
-      const names = readdirSync(parent).filter((name) => RUN_NAME.test(name));
-      return names.sort().map((name) => new RunDirectory(join(parent, name)));
-    } catch {
-      return [];
-    }
+    const names = listNames(parent).filter((name) => RUN_NAME.test(name));
+    return names.map((name) => new RunDirectory(join(parent, name)));
   }
 
   /** Makes, in `DIRECTORY/run`, the directory of a run without a prolog. null: there is one. Throws if that fails. */
@@ -217,7 +212,8 @@ export class RunDirectory {
   }
 }
 
-export const RUN_NAME = /^\d+\.\d+\.[0-9a-f]{8}\.\d+\.\d+$/;
+/** The last two numbers name the shepherd. */
+export const RUN_NAME = /^\d+\.\d+\.[0-9a-f]{8}\.(\d+)\.(\d+)$/;
 export const LEFT_MARK = 'left';
 
 /** Writes one word into a FIFO if someone waits on it; never throws. */

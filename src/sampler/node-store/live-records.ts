@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as Libc from '../../native/libc';
+import { listNames } from '../../sources/files';
 import { setMode } from '../../base/set-owner';
 import { recordOfJson, type JobRecord } from '../../record/record';
 import { runDirectoryName, type RunDescription } from '../job/run-description';
@@ -72,14 +73,8 @@ function removeQuietly(path: string): void {
 /** Records of the jobs running on this host that the caller may see; empty when none. */
 export function runningRecords(settings: Settings): readonly JobRecord[] {
   const directory = join(settings.run_dir, 'live');
-  let names: readonly string[];
-  try {
-    names = readdirSync(directory);
-  } catch {
-    return [];
-  }
   const records: JobRecord[] = [];
-  for (const name of names) {
+  for (const name of listNames(directory)) {
     if (!name.endsWith('.json')) continue;
     try {
       const record = recordOfJson(readFileSync(join(directory, name), 'utf8'));

@@ -1,4 +1,4 @@
-import { readdirSync, realpathSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { hostLabel } from '../../gridengine/host-names';
@@ -6,6 +6,7 @@ import { untrusted } from '../../base/trusted-path';
 import { daemons } from '../../gridengine/daemons';
 import { gridEngineOwners } from '../../gridengine/owners';
 import type { Settings } from '../../record/settings';
+import { listNames } from '../../sources/files';
 
 /** Where execd keeps its jobs' directories, or why that is not known. */
 type ActiveJobs = { readonly directory: string } | { readonly unknown: string; readonly fix: string };
@@ -21,13 +22,9 @@ function isDirectory(path: string): boolean {
 
 /** `DIRECTORY/HOST`, whether Grid Engine's name of this host has a domain or not; null: there is none. */
 function below(directory: string, host: string): string | null {
-  try {
-    const names = readdirSync(directory).filter((name) => hostLabel(name) === hostLabel(host));
-    const exact = names.find((name) => name === host) ?? names[0];
-    return exact === undefined ? null : join(directory, exact);
-  } catch {
-    return null;
-  }
+  const names = listNames(directory).filter((name) => hostLabel(name) === hostLabel(host));
+  const exact = names.find((name) => name === host) ?? names[0];
+  return exact === undefined ? null : join(directory, exact);
 }
 
 /** execd's working directory is its spool directory; it tells this host's execd from others that are visible here. */

@@ -18,7 +18,7 @@ describe('leaveCgroups', () => {
 
   it('moves to a group of our own in version 2', () => {
     const [proc, cgroup] = trees('0::/system.slice/sgeexecd.service\n');
-    writeFileSync(join(cgroup, 'cgroup.procs'), '');
+    writeFileSync(join(cgroup, 'cgroup.controllers'), '');
     leaveCgroups(proc, cgroup);
     assert.equal(entered(cgroup, 'qmemacct'), String(process.pid));
   });
