@@ -11,15 +11,8 @@ trap 'exit 0' EXIT
 
 # Whether a sampler looks after qm_dir, or is just starting up.
 qm_attended() {
-  qm_pid=
   if [ -e "$qm_dir/pid" ]; then
-    while IFS='=' read -r qm_word qm_value; do
-      case $qm_word in
-      pid) qm_pid=$qm_value ;;
-      start) qm_begun=$qm_value ;;
-      esac
-    done <"$qm_dir/pid"
-    [ -n "$qm_pid" ] && qm_start_of "$qm_pid" && [ "$qm_ticks" = "$qm_begun" ]
+    qm_lives "$qm_dir/pid"
     return
   fi
   # The service may not have come to this run yet.
