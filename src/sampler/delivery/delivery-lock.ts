@@ -8,13 +8,10 @@ const LOOK_MS = 500;
 
 /** The right to deliver from a node, which one process has at a time; the file holds its last attempt's problem. */
 export class DeliveryLock {
-  readonly #directory: string;
-  readonly #file: number;
-
-  private constructor(directory: string, file: number) {
-    this.#directory = directory;
-    this.#file = file;
-  }
+  private constructor(
+    private readonly directory: string,
+    private readonly file: number,
+  ) {}
 
   /** null: another process has it. Throws where the file can't be made. */
   static take(stateDirectory: string): DeliveryLock | null {
@@ -24,20 +21,20 @@ export class DeliveryLock {
 
   /** Notes the problem of the last attempt, for processes that ask; null: none. */
   noteProblem(problem: string | null): void {
-    ftruncateSync(this.#file);
-    if (problem !== null) writeSync(this.#file, problem);
+    ftruncateSync(this.file);
+    if (problem !== null) writeSync(this.file, problem);
   }
 
   /** Waits, but only until somebody asks for the next attempt. */
   async pause(ms: number): Promise<void> {
-    const wanted = (): number => statSync(wakePath(this.#directory), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    const wanted = (): number => statSync(wakePath(this.directory), { throwIfNoEntry: false })?.mtimeMs ?? 0;
     const before = wanted();
     for (const until = monotonicMs() + ms; monotonicMs() < until && wanted() === before;)
       await sleep(Math.min(LOOK_MS, Math.max(0, until - monotonicMs())));
   }
 
   release(): void {
-    closeSync(this.#file);
+    closeSync(this.file);
   }
 }
 

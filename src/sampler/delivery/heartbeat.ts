@@ -27,20 +27,19 @@ const LONGEST_DELIVERY_MS = 30_000;
  * the process that delivers.
  */
 export class Heartbeat {
-  readonly #settings: Settings;
   readonly #intervalMs: number;
   /** `STATE/heartbeat` */
   readonly #due: string;
-  readonly #destination: () => Destination;
   #underWay: Promise<unknown> = Promise.resolve();
   #complained = false;
 
   /** `destination` is asked before each heartbeat; if it throws, that heartbeat is left out. */
-  constructor(settings: Settings, destination: () => Destination = () => settings) {
-    this.#settings = settings;
+  constructor(
+    private readonly settings: Settings,
+    private readonly destination: () => Destination = () => settings,
+  ) {
     this.#intervalMs = settings.heartbeat * 1000;
     this.#due = join(settings.state_dir, 'heartbeat');
-    this.#destination = destination;
   }
 
   /**
@@ -58,7 +57,7 @@ export class Heartbeat {
         this.#setDue(nowMs + this.#intervalMs * (1 - JITTER + 2 * JITTER * Math.random()));
         const records = this.#newRecords(store, nowMs);
         if (records.length > 0) {
-          const delivery = this.#deliver(records, ownStatus(store, this.#settings), lock);
+          const delivery = this.#deliver(records, ownStatus(store, this.settings), lock);
           lock = null;
           this.#underWay = delivery;
           return delivery;
@@ -106,7 +105,7 @@ export class Heartbeat {
 
   async #deliver(records: readonly string[], status: NodeStatus | null, lock: number): Promise<'delivered' | 'failed'> {
     try {
-      const problem = await deliverRecords(records, this.#destination, status);
+      const problem = await deliverRecords(records, this.destination, status);
       if (problem !== null) this.#complain(problem);
       else this.#complained = false;
       return problem === null ? 'delivered' : 'failed';

@@ -3,7 +3,7 @@ import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { processes } from '../../sources/job/processes';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { FootprintEnds } from '../peaks/footprint-ends';
-import type { NodeReply } from '../job/hear-kernel';
+import type { NodeReply } from '../listener/protocol';
 import type { TickReadings } from '../processes/tick';
 import type { ListenerLink } from '../listener/client';
 import type { RunDescription } from '../job/run-description';

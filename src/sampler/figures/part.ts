@@ -1,5 +1,5 @@
 import type { TickReadings } from '../processes/tick';
-import type { NodeReply } from '../job/hear-kernel';
+import type { NodeReply } from '../listener/protocol';
 import type { ListenerLink } from '../listener/client';
 import type { RunDescription } from '../job/run-description';
 import type { SeriesBuffer } from '../series/series-buffer';

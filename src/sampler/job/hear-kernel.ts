@@ -2,12 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TickReadings } from '../processes/tick';
 import type { JobSampler } from './job-sampler';
 import type { ListenerHandlers, ListenerLink } from '../listener/client';
-import type { Reply } from '../listener/protocol';
+import type { NodeReply, Reply } from '../listener/protocol';
 
 /** Connects to the listener; null: it can't be reached. */
 export type Connect = (handlers: ListenerHandlers) => Promise<ListenerLink | null>;
-
-export type NodeReply = Extract<Reply, { kind: 'node' }>;
 
 interface HearingHandlers {
   /** A process of the job forks, executes or ends, or such events can no longer be heard. */

@@ -9,7 +9,7 @@ import { inheritedFlags } from '../../base/node-flags';
 import { programPath } from '../../base/programs';
 import type { Settings } from '../../record/settings';
 import { wordsOfSettings } from '../job/sampler-words';
-import { decodeReply, lineSplitter, type Reply, type Request } from './protocol';
+import { decodeReply, lineSplitter, type NodeReply, type Reply, type Request } from './protocol';
 
 type Hello = Extract<Reply, { kind: 'hello' }>;
 type Answer = Extract<Reply, { kind: 'synced' | 'values' | 'node' }>;
@@ -24,7 +24,7 @@ export interface ListenerLink {
   /** null: no answer in time. */
   read(source: string, pids: readonly number[], withinMs: number): Promise<Extract<Reply, { kind: 'values' }> | null>;
   /** The node's figures that jobs are charged by, read now. */
-  node(withinMs: number): Promise<Extract<Reply, { kind: 'node' }> | null>;
+  node(withinMs: number): Promise<NodeReply | null>;
   close(): void;
 }
 
@@ -101,17 +101,16 @@ export async function connectListener(
 
 /** One connection: numbers its requests, and matches the answers to them. */
 class Connection {
-  readonly #socket: Socket;
-  readonly #handlers: ListenerHandlers;
   readonly #waiting = new Map<number, (answer: Answer | null) => void>();
   #ids = 0;
   #closed = false;
   /** Takes the listener's greeting; null once it has come. */
   #greet: ((hello: Hello | null) => void) | null = null;
 
-  constructor(socket: Socket, handlers: ListenerHandlers) {
-    this.#socket = socket;
-    this.#handlers = handlers;
+  constructor(
+    private readonly socket: Socket,
+    private readonly handlers: ListenerHandlers,
+  ) {
     socket.setEncoding('utf8');
     socket.unref();
     socket.on('data', lineSplitter((line) => this.#take(line)) as (chunk: string | Buffer) => void);
@@ -153,7 +152,7 @@ class Connection {
   }
 
   #write(request: Request): void {
-    if (!this.#closed) this.#socket.write(`${JSON.stringify(request)}\n`);
+    if (!this.#closed) this.socket.write(`${JSON.stringify(request)}\n`);
   }
 
   #ask(withinMs: number, request: (id: number) => Request): Promise<Answer | null> {
@@ -183,20 +182,20 @@ class Connection {
       const id = reply.id as number;
       this.#waiting.get(id)?.(reply);
       this.#waiting.delete(id);
-    } else this.#handlers.take(reply);
+    } else this.handlers.take(reply);
   }
 
   #gone(): void {
     if (this.#closed) return;
     const known = this.#greet === null;
     this.#end();
-    if (known) this.#handlers.lost();
+    if (known) this.handlers.lost();
   }
 
   #end(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#socket.destroy();
+    this.socket.destroy();
     this.#greet?.(null);
     for (const answer of this.#waiting.values()) answer(null);
     this.#waiting.clear();

@@ -43,10 +43,6 @@ interface Scheduled {
 
 /** The node-wide sources, read once for all jobs, and kept in node.db. */
 export class NodeReadings {
-  readonly #settings: Settings;
-  readonly #settingsPath: string;
-  /** There is something new for the samplers. */
-  readonly #publish: () => void;
   readonly #buffer = newSeriesBuffer(NODE_SOURCES.flatMap(({ metrics }) => metrics));
   readonly #scheduled: readonly Scheduled[];
   readonly #gpus = new Map<string, readonly Reading[]>();
@@ -62,10 +58,12 @@ export class NodeReadings {
   #timer: NodeJS.Timeout | null = null;
   #keeps = true;
 
-  constructor(settings: Settings, settingsPath: string, publish: () => void) {
-    this.#settings = settings;
-    this.#settingsPath = settingsPath;
-    this.#publish = publish;
+  /** `publish`: to be called when there is something new for the samplers. */
+  constructor(
+    private readonly settings: Settings,
+    private readonly settingsPath: string,
+    private readonly publish: () => void,
+  ) {
     this.#store = new KeptStore(settings.state_dir);
     const nowMs = monotonicMs();
     this.#scheduled = NODE_SOURCES.flatMap((source) => {
@@ -115,8 +113,8 @@ export class NodeReadings {
 
   #helped(): Helper {
     this.#helper ??= new Helper({
-      settingsPath: this.#settingsPath,
-      deadlineMs: helperDeadlines(NODE_SOURCES, this.#settings),
+      settingsPath: this.settingsPath,
+      deadlineMs: helperDeadlines(NODE_SOURCES, this.settings),
     });
     return this.#helper;
   }
@@ -127,7 +125,7 @@ export class NodeReadings {
       one.opened?.close();
       one.opened = null;
       one.dueMs = monotonicMs() + OPEN_AGAIN_AFTER_MS;
-      if (this.#gpus.delete(name)) this.#publish();
+      if (this.#gpus.delete(name)) this.publish();
       if (one.expected) this.#failing.set(name, printable(readings.unavailable, false).slice(0, LONGEST_REASON));
       return;
     }
@@ -135,7 +133,7 @@ export class NodeReadings {
     this.#failing.delete(name);
     this.#buffer.add(name, Date.now(), readings);
     if (GPU.includes(name)) this.#gpus.set(name, readings);
-    if (GPU.includes(name) || CHARGED.includes(name)) this.#publish();
+    if (GPU.includes(name) || CHARGED.includes(name)) this.publish();
   }
 
   #look(one: Scheduled, nowMs: number): void {

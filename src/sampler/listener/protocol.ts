@@ -45,6 +45,8 @@ export type Reply =
       readonly gpu: readonly Reading[];
     };
 
+export type NodeReply = Extract<Reply, { kind: 'node' }>;
+
 /** A reply as one line of JSON. Events come by the thousand: they are arrays, other replies objects. */
 export function encodeReply(reply: Reply): string {
   if (reply.kind === 'fork') return `["f",${reply.at},${reply.parent},${reply.child},${reply.thread}]\n`;

@@ -83,7 +83,6 @@ export function chooseStorage(conditions: StorageConditions): Storage {
 
 /** node.db; what can't be written is kept in memory and tried again. */
 class NodeStorage implements Storage {
-  readonly #conditions: StorageConditions;
   readonly #name: string;
   #unsaved: StoredSample[] = [];
   #unsavedSeries: SeriesBatch = [];
@@ -91,8 +90,7 @@ class NodeStorage implements Storage {
   #committed = false;
   #complained = false;
 
-  constructor(conditions: StorageConditions) {
-    this.#conditions = conditions;
+  constructor(private readonly conditions: StorageConditions) {
     this.#name = runDirectoryName(conditions.run);
   }
 
@@ -102,7 +100,7 @@ class NodeStorage implements Storage {
 
   saveProgress(record: JobRecord, samples: readonly StoredSample[], series: SeriesBatch = []): void {
     this.#keep(samples, series);
-    const { startedMs, settings, upkeep, deliver } = this.#conditions;
+    const { startedMs, settings, upkeep, deliver } = this.conditions;
     const saved = this.#tryWith((opened) => {
       opened.saveProgress(this.#name, startedMs(), record, this.#unsaved, this.#unsavedSeries);
       void upkeep.heartbeat?.beat(opened);
@@ -134,7 +132,7 @@ class NodeStorage implements Storage {
   async afterwards(cleanUp: () => void): Promise<void> {
     if (this.#final !== null) await this.#commitAtLast(this.#final);
     cleanUp();
-    await this.#conditions.upkeep.ended();
+    await this.conditions.upkeep.ended();
   }
 
   #keep(samples: readonly StoredSample[], series: SeriesBatch): void {
@@ -144,13 +142,13 @@ class NodeStorage implements Storage {
 
   #commit(record: JobRecord): void {
     this.#committed = this.#tryWith((opened) =>
-      opened.finish(this.#name, this.#conditions.startedMs(), record, this.#unsaved, this.#unsavedSeries),
+      opened.finish(this.#name, this.conditions.startedMs(), record, this.#unsaved, this.#unsavedSeries),
     );
   }
 
   /** Tries to write the summary for a day, here or straight into the accounting DB. */
   async #commitAtLast(record: JobRecord): Promise<void> {
-    const { deliver, destination } = this.#conditions;
+    const { deliver, destination } = this.conditions;
     const deadline = monotonicMs() + RETRY_FOR_MS;
     for (let pause = 2000; !this.#committed; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       // The accounting DB may work while this disk does not; both are tried, the merge is idempotent.
@@ -170,7 +168,7 @@ class NodeStorage implements Storage {
   }
 
   #tryWith(action: (opened: NodeStore) => void): boolean {
-    const { settings, upkeep } = this.#conditions;
+    const { settings, upkeep } = this.conditions;
     let store: NodeStore | null = null;
     try {
       store = upkeep.store.open();

@@ -28,16 +28,14 @@ function fairShare(costs: ReadonlyMap<string, number>, budget: number): number {
  * job that costs no more than an equal part keeps its interval, and the expensive ones divide what is left.
  */
 export class CpuBudget {
-  readonly #intervalMs: number;
-  readonly #percent: number;
   /** CPU time (ms) of one tick, by job. */
   readonly #costs = new Map<string, number>();
 
   /** `percent` of a core for up to 16 jobs, twice that for up to 32, and so on. */
-  constructor(intervalMs: number, percent: number) {
-    this.#intervalMs = intervalMs;
-    this.#percent = percent;
-  }
+  constructor(
+    private readonly intervalMs: number,
+    private readonly percent: number,
+  ) {}
 
   job(name: string): Throttle {
     let before = 0;
@@ -46,7 +44,7 @@ export class CpuBudget {
       afterTick: (cpuMs) => {
         const spent = cpuMs - before;
         before = cpuMs;
-        return ticks++ < COLD_TICKS ? this.#intervalMs : this.#intervalOf(name, spent);
+        return ticks++ < COLD_TICKS ? this.intervalMs : this.#intervalOf(name, spent);
       },
     };
   }
@@ -56,11 +54,11 @@ export class CpuBudget {
   }
 
   #intervalOf(name: string, spent: number): number {
-    const intervalMs = this.#intervalMs;
+    const intervalMs = this.intervalMs;
     const known = this.#costs.get(name);
     const cost = known === undefined ? spent : known + WEIGHT * (spent - known);
     this.#costs.set(name, cost);
-    const budget = (intervalMs * this.#percent * Math.ceil(this.#costs.size / JOBS_PER_SHARE)) / 100;
+    const budget = (intervalMs * this.percent * Math.ceil(this.#costs.size / JOBS_PER_SHARE)) / 100;
     const share = fairShare(this.#costs, budget);
     return cost > share ? stretched(intervalMs, (intervalMs * cost) / share) : intervalMs;
   }

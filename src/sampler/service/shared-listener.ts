@@ -1,5 +1,5 @@
 import { connectListener, type ListenerHandlers, type ListenerLink } from '../listener/client';
-import type { Reply } from '../listener/protocol';
+import type { NodeReply, Reply } from '../listener/protocol';
 import type { Settings } from '../../record/settings';
 
 interface Member {
@@ -7,12 +7,8 @@ interface Member {
   readonly pids: Set<number>;
 }
 
-type NodeReply = Extract<Reply, { kind: 'node' }>;
-
 /** A connection to the listener that many jobs share: each gets its processes' events, and one request serves all. */
 export class SharedListener {
-  readonly #settingsPath: string;
-  readonly #settings: Settings;
   readonly #members = new Set<Member>();
   readonly #owners = new Map<number, Member>();
   #link: Promise<ListenerLink | null> | null = null;
@@ -22,10 +18,10 @@ export class SharedListener {
   #syncing: Promise<boolean> | null = null;
   #asking: Promise<NodeReply | null> | null = null;
 
-  constructor(settingsPath: string, settings: Settings) {
-    this.#settingsPath = settingsPath;
-    this.#settings = settings;
-  }
+  constructor(
+    private readonly settingsPath: string,
+    private readonly settings: Settings,
+  ) {}
 
   /** As `connectListener`, for one of the jobs. */
   async connect(handlers: ListenerHandlers): Promise<ListenerLink | null> {
@@ -113,7 +109,7 @@ export class SharedListener {
   }
 
   async #connected(): Promise<ListenerLink | null> {
-    this.#link ??= connectListener(this.#settingsPath, this.#settings, {
+    this.#link ??= connectListener(this.settingsPath, this.settings, {
       take: (reply) => this.#take(reply),
       lost: () => this.#lost(),
     });

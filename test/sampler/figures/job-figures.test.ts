@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { jobFigures, type JobFigures } from '../../../src/sampler/figures/job-figures';
-import type { NodeReply } from '../../../src/sampler/job/hear-kernel';
+import type { NodeReply } from '../../../src/sampler/listener/protocol';
 import type { TickReadings } from '../../../src/sampler/processes/tick';
 import type { ListenerLink } from '../../../src/sampler/listener/client';
 import type { NodeCharges } from '../../../src/sampler/listener/node-charges';

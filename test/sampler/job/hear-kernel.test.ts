@@ -5,7 +5,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../../../src/native/libc';
-import { KernelHearing, type Connect, type NodeReply } from '../../../src/sampler/job/hear-kernel';
+import { KernelHearing, type Connect } from '../../../src/sampler/job/hear-kernel';
 import { connectListener } from '../../../src/sampler/listener/client';
 import type { TickReadings } from '../../../src/sampler/processes/tick';
 import type { JobSampler } from '../../../src/sampler/job/job-sampler';
@@ -13,6 +13,7 @@ import {
   decodeRequest,
   encodeReply,
   lineSplitter,
+  type NodeReply,
   type Reply,
   type Request,
 } from '../../../src/sampler/listener/protocol';
