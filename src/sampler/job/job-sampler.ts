@@ -341,7 +341,7 @@ export class JobSampler {
           : {
               totals: lineage.totals(),
               upper: (bounds) => lineage.upper.result(bounds),
-              replacerFaults: lineage.replacerFaults(),
+              replacerFaults: lineage.upper.replacerFaults(),
               living: this.living,
             },
     };

@@ -156,11 +156,6 @@ export class Lineage {
     return { processes, ended, unsampled, sums: { ...this.sums }, whole, oomKills: { ...this.oomKills } };
   }
 
-  /** See UpperEnds. */
-  replacerFaults(): number | null {
-    return this.upper.replacerFaults();
-  }
-
   save(): SavedLineage {
     return {
       latest: this.latest,

@@ -152,16 +152,16 @@ describe('a lineage', () => {
 
   it('tells the fewest faults of a process that replaced a program, the first process aside', () => {
     const lineage = begun();
-    assert.equal(lineage.replacerFaults(), null);
+    assert.equal(lineage.upper.replacerFaults(), null);
     lineage.addEvents([exec(5, ROOT), fork(10, ROOT, 101), fork(11, ROOT, 102), fork(12, ROOT, 103)]);
     // One program each: nothing was replaced.
     lineage.addEvents([exec(13, 101), exit(14, 101, exitAccount({ minorFaults: 1 }))]);
     lineage.settle(sweep(20, [ROOT]));
-    assert.equal(lineage.replacerFaults(), null);
+    assert.equal(lineage.upper.replacerFaults(), null);
     lineage.addEvents([exec(21, 102), exec(22, 102), exit(23, 102, exitAccount({ minorFaults: 50 }))]);
     lineage.addEvents([exec(24, 103), exec(25, 103), exit(26, 103, exitAccount({ minorFaults: 40 }))]);
     lineage.settle(sweep(30, [ROOT]));
-    assert.equal(lineage.replacerFaults(), 40);
+    assert.equal(lineage.upper.replacerFaults(), 40);
   });
 
   it('tells replacers from later processes with the same number, also where both ended between two sweeps', () => {
@@ -175,14 +175,14 @@ describe('a lineage', () => {
     lineage.settle(sweep(20, [ROOT]));
     lineage.addEvents(life(21, 101, 8, 1));
     lineage.settle(sweep(30, [ROOT]));
-    assert.equal(lineage.replacerFaults(), 60);
+    assert.equal(lineage.upper.replacerFaults(), 60);
     lineage.addEvents([...life(31, 101, 55, 2), ...life(37, 101, 50, 3), fork(43, ROOT, 101), exec(44, 101)]);
     lineage.addEvents([exec(45, 101)]);
     lineage.settle(sweep(50, [ROOT, 101]));
-    assert.equal(lineage.replacerFaults(), 50);
+    assert.equal(lineage.upper.replacerFaults(), 50);
     lineage.addEvents([exit(51, 101, exitAccount({ minorFaults: 40 }))]);
     lineage.settle(sweep(60, [ROOT]));
-    assert.equal(lineage.replacerFaults(), 40);
+    assert.equal(lineage.upper.replacerFaults(), 40);
   });
 
   it('goes on in a successor, whose sums are whole no more', () => {
