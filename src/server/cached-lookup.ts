@@ -1,3 +1,5 @@
+import { Latest } from '../base/latest';
+
 const KEEP_MS = 300_000;
 /** Short, since what was not found may appear soon. */
 const KEEP_NOTHING_MS = 10_000;
@@ -19,7 +21,7 @@ export function cachedLookup<K, V>(
   now: () => number,
   { keepMs = KEEP_MS, keepNothingMs = KEEP_NOTHING_MS, nameOf = (key) => key }: Keeping<K> = {},
 ): (key: K) => Promise<V | null> {
-  const kept = new Map<unknown, { readonly holds: () => boolean; readonly answer: Promise<V | null> }>();
+  const kept = new Latest<unknown, { readonly holds: () => boolean; readonly answer: Promise<V | null> }>(MOST_KEPT);
   return (key) => {
     const name = nameOf(key);
     const known = kept.get(name);
@@ -29,15 +31,10 @@ export function cachedLookup<K, V>(
     // If the clock was set back, the answer's age is unknown: it no longer holds.
     const holds = (): boolean => since <= now() && now() < until;
     const answer = find(key);
-    kept.delete(name);
     kept.set(name, { holds, answer });
-    for (const [oldest, one] of kept) {
-      if (one.holds() && kept.size <= MOST_KEPT) break;
-      kept.delete(oldest);
-    }
     answer.then(
       (value) => (until = now() + (value === null ? keepNothingMs : keepMs)),
-      () => kept.delete(name),
+      () => (until = -Infinity),
     );
     return answer;
   };

@@ -1,17 +1,20 @@
+import { Latest } from '../../base/latest';
 import { MIB } from '../../base/units';
 import type { Requester } from '../accounting/accounting-thread';
 import type { Body } from './body';
 import type { RenderTurns } from './render-turns';
 
-/** Far above what a site's routes and kinds of callers need; beyond these limits the oldest bodies are dropped. */
+/** Far above what a site's routes and kinds of callers need. */
 const MOST_BYTES = 96 * MIB;
 const MOST_ENTRIES = 1000;
 
+const newBodies = (): Latest<string, Body> =>
+  new Latest(MOST_BYTES, ({ bytes }) => Math.max(bytes.length, MOST_BYTES / MOST_ENTRIES));
+
 /** Keeps the serialised answers of the newest state, so that each is made once for any number of callers. */
 export class AnswerCache {
-  readonly #bodies = new Map<string, Body>();
+  #bodies = newBodies();
   #state: object | null = null;
-  #bytes = 0;
 
   constructor(private readonly turns: RenderTurns) {}
 
@@ -22,25 +25,10 @@ export class AnswerCache {
   async get(state: object, key: string, requester: Requester, make: () => Body): Promise<Body> {
     if (state !== this.#state) {
       this.#state = state;
-      this.#bodies.clear();
-      this.#bytes = 0;
+      this.#bodies = newBodies();
     }
-    return this.#bodies.get(key) ?? this.turns.take(requester, () => this.#made(state, key, make));
-  }
-
-  #made(state: object, key: string, make: () => Body): Body {
-    // The next state may have come while this one waited for its turn.
-    if (state !== this.#state) return make();
-    const known = this.#bodies.get(key);
-    if (known !== undefined) return known;
-    const body = make();
-    this.#bodies.set(key, body);
-    this.#bytes += body.bytes.length;
-    for (const [oldKey, old] of this.#bodies) {
-      if (this.#bytes <= MOST_BYTES && this.#bodies.size <= MOST_ENTRIES) break;
-      this.#bodies.delete(oldKey);
-      this.#bytes -= old.bytes.length;
-    }
-    return body;
+    // The next state may come while this one waits for its turn.
+    const bodies = this.#bodies;
+    return bodies.get(key) ?? this.turns.take(requester, () => bodies.getOrMake(key, make));
   }
 }

@@ -1,3 +1,4 @@
+import { Latest } from '../../../base/latest';
 import type { AtRisk } from '../../../live/at-risk';
 import type { ClusterView, HostView, JobView } from '../../../live/cluster-view';
 import { formatCount, plural } from '../../../report/format/units';
@@ -183,14 +184,12 @@ const MOST_SHARED = 50;
 /** Pages of the latest live data, without the frame, which names the user: one for all users who may see the same. */
 class SharedPages {
   #state: object | null = null;
-  readonly #pages = new Map<string, Page>();
+  #pages = new Latest<string, Page>(MOST_SHARED);
 
   get(state: object, key: string, make: () => Page): Page {
-    if (state !== this.#state || this.#pages.size >= MOST_SHARED) this.#pages.clear();
+    if (state !== this.#state) this.#pages = new Latest(MOST_SHARED);
     this.#state = state;
-    const page = this.#pages.get(key) ?? make();
-    this.#pages.set(key, page);
-    return page;
+    return this.#pages.getOrMake(key, make);
   }
 }
 
