@@ -3,6 +3,7 @@ import { TOTALS_NAMES } from '../../record/totals';
 import type { RecordFilter, RecordSort, RecordsQuery } from '../../accounting/store';
 import type { SummaryQuery } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
+import type { JobOrTask } from '../../live/unfinished-job';
 import { MANY_TASKS, MOST_IDS } from '../../accounting/tasks';
 import { FIELD_NAMES, STATUSES } from '../../record/fields';
 import { nameClass } from '../../record/name-class';
@@ -73,7 +74,7 @@ function dialectOf({ settings, live }: Site): Dialect {
 
 /** What an address says of a job. */
 interface JobValues {
-  readonly job: { readonly job: number; readonly task: number | null };
+  readonly job: JobOrTask;
   readonly all?: boolean | undefined;
   readonly at?: number | undefined;
   readonly cluster?: string | undefined;

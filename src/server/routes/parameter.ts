@@ -1,4 +1,5 @@
 import { readSpan } from '../../base/units';
+import type { JobOrTask } from '../../live/unfinished-job';
 import type { LiveOption, LiveOptions } from '../../report/live/live-options';
 import { LAST_MS, oneOf, type Schema } from '../../base/shape';
 
@@ -12,7 +13,9 @@ export interface Parameter<T> {
   readonly read: (text: string, now: number) => T | null;
 }
 
-/** Parameters by their names. */
+type QueryParameter<T> = Parameter<T> & { readonly in: 'query' };
+export type PathParameter<T> = Parameter<T> & { readonly in: 'path' };
+
 export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
 
 export type Values<P extends Parameters> = { readonly [Name in keyof P]: Read<P[Name]> };
@@ -27,7 +30,7 @@ function nameOf(text: string): string | null {
   return text !== '' && text.length <= LONGEST_NAME ? text : null;
 }
 
-export function queryName(description: string): Parameter<string> & { readonly in: 'query' } {
+export function queryName(description: string): QueryParameter<string> {
   return {
     in: 'query',
     description,
@@ -37,7 +40,7 @@ export function queryName(description: string): Parameter<string> & { readonly i
   };
 }
 
-export function pathName(description: string): Parameter<string> & { readonly in: 'path' } {
+export function pathName(description: string): PathParameter<string> {
   return { ...queryName(description), in: 'path' };
 }
 
@@ -55,21 +58,12 @@ export function queryOptions<O extends LiveOptions>(options: O): OptionParameter
   ) as unknown as OptionParameters<O>;
 }
 
-/** A job, or one task of an array job. */
-export interface JobAndTask {
-  readonly job: number;
-  readonly task: number | null;
-}
-
-/** As it is written in an address. */
-export const jobText = ({ job, task }: JobAndTask): string => (task === null ? String(job) : `${job}.${task}`);
-
-function readJob(text: string): JobAndTask | null {
+function readJob(text: string): JobOrTask | null {
   const match = /^([1-9]\d{0,9})(?:\.([1-9]\d{0,9}))?$/.exec(text);
   return match === null ? null : { job: Number(match[1]), task: match[2] === undefined ? null : Number(match[2]) };
 }
 
-export const pathJob: Parameter<JobAndTask> & { readonly in: 'path' } = {
+export const pathJob: PathParameter<JobOrTask> = {
   in: 'path',
   description: 'job number, or number.task for a task of an array job',
   schema: { type: 'string', pattern: '^[1-9][0-9]{0,9}(\\.[1-9][0-9]{0,9})?$' },
@@ -78,10 +72,7 @@ export const pathJob: Parameter<JobAndTask> & { readonly in: 'path' } = {
 };
 
 /** Several jobs or tasks, separated by commas. */
-export function queryJobs(
-  description: string,
-  most: number,
-): Parameter<readonly JobAndTask[]> & { readonly in: 'query' } {
+export function queryJobs(description: string, most: number): QueryParameter<readonly JobOrTask[]> {
   return {
     in: 'query',
     description: `${description}, ${most} at most`,
@@ -111,7 +102,7 @@ function readTime(text: string, now: number): number | null {
   return time >= 0 && time <= LAST_MS ? time : null;
 }
 
-export function queryTime(description: string): Parameter<number> & { readonly in: 'query' } {
+export function queryTime(description: string): QueryParameter<number> {
   return {
     in: 'query',
     description: `${description}: 7d, 12h, 30m (ago), 2026-11-01, 2026-11-01T08:00:00Z (UTC where no zone is given), or ms since the epoch`,
@@ -122,7 +113,7 @@ export function queryTime(description: string): Parameter<number> & { readonly i
 }
 
 /** True: `all`, `all=1`, `all=true`; false: `all=0`, `all=false`. */
-export function queryFlag(description: string): Parameter<boolean> & { readonly in: 'query' } {
+export function queryFlag(description: string): QueryParameter<boolean> {
   return {
     in: 'query',
     description,
@@ -132,10 +123,7 @@ export function queryFlag(description: string): Parameter<boolean> & { readonly 
   };
 }
 
-export function queryWord<T extends string>(
-  description: string,
-  words: readonly T[],
-): Parameter<T> & { readonly in: 'query' } {
+export function queryWord<T extends string>(description: string, words: readonly T[]): QueryParameter<T> {
   return {
     in: 'query',
     description,
@@ -145,7 +133,7 @@ export function queryWord<T extends string>(
   };
 }
 
-export function queryCount(description: string, most: number): Parameter<number> & { readonly in: 'query' } {
+export function queryCount(description: string, most: number): QueryParameter<number> {
   return {
     in: 'query',
     description,
@@ -156,10 +144,7 @@ export function queryCount(description: string, most: number): Parameter<number>
 }
 
 /** Several whole numbers, separated by commas. */
-export function queryNumbers(
-  description: string,
-  most: number,
-): Parameter<readonly number[]> & { readonly in: 'query' } {
+export function queryNumbers(description: string, most: number): QueryParameter<readonly number[]> {
   return {
     in: 'query',
     description: `${description}, ${most} at most`,
@@ -172,7 +157,7 @@ export function queryNumbers(
   };
 }
 
-export function queryShare(description: string): Parameter<number> & { readonly in: 'query' } {
+export function queryShare(description: string): QueryParameter<number> {
   return {
     in: 'query',
     description,
@@ -183,10 +168,7 @@ export function queryShare(description: string): Parameter<number> & { readonly 
 }
 
 /** Several of `words`, separated by commas. */
-export function queryWords<T extends string>(
-  description: string,
-  words: readonly T[],
-): Parameter<readonly T[]> & { readonly in: 'query' } {
+export function queryWords<T extends string>(description: string, words: readonly T[]): QueryParameter<readonly T[]> {
   const choice = words.join('|');
   return {
     in: 'query',
@@ -201,7 +183,7 @@ export function queryWords<T extends string>(
 }
 
 /** An amount: bytes, seconds, a share that may be above 1. */
-export function queryAmount(description: string): Parameter<number> & { readonly in: 'query' } {
+export function queryAmount(description: string): QueryParameter<number> {
   return {
     in: 'query',
     description,

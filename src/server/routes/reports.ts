@@ -7,7 +7,7 @@ import { RECORD_SCHEMA } from '../../record/record';
 import { keptDays, reportPath } from '../../report/efficiency/kept-reports';
 import { JSON_TYPE, makeBody } from '../http/body';
 import { HttpProblem } from '../http/http-problem';
-import type { Parameter, Parameters } from './parameter';
+import type { Parameters, PathParameter } from './parameter';
 import { route, type RouteRequest } from './route';
 
 /** A report names every owner: callers who may not see all jobs may see no report. */
@@ -46,7 +46,7 @@ export function readReport({ site, access }: Asked, day: string, kind: 'html' | 
   }
 }
 
-export const pathDay: Parameter<string> & { readonly in: 'path' } = {
+export const pathDay: PathParameter<string> = {
   in: 'path',
   description: 'the day: 2026-11-20',
   schema: { type: 'string', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' },

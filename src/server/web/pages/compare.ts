@@ -1,4 +1,5 @@
 import { groupBy } from '../../../base/group-by';
+import type { JobOrTask } from '../../../live/unfinished-job';
 import { heldBytes } from '../../../record/cause';
 import { jobTaskName } from '../../../record/job-name';
 import { formatMinute, parseTime } from '../../../report/format/local-time';
@@ -8,10 +9,11 @@ import { endingTone } from '../../../report/job/headline';
 import { jobKey } from '../../../report/job/job-run';
 import { latestWhole, type JobWhole } from '../../../report/job/job-whole';
 import { measuredRows } from '../../../report/job/summary';
+import { jobNumber } from '../../../report/live/labels';
 import type { Screen } from '../../../report/screen/screen';
 import type { Course } from '../../../report/series/course';
 import { classQuestion, jobQuestion } from '../../routes/accounting';
-import { jobText, queryJobs, queryName, type JobAndTask } from '../../routes/parameter';
+import { queryJobs, queryName } from '../../routes/parameter';
 import { jobAnswer } from '../../accounting/answer-shapes';
 import { classAnswer } from '../../accounting/class-shape';
 import { compareChart, MOST_CURVES } from '../charts/compare';
@@ -100,13 +102,13 @@ interface Found {
   readonly unknown: readonly string[];
 }
 
-async function find(asked: Asker, jobs: readonly JobAndTask[], cluster: string | undefined): Promise<Found> {
+async function find(asked: Asker, jobs: readonly JobOrTask[], cluster: string | undefined): Promise<Found> {
   const known: Compared[] = [];
   const unknown: string[] = [];
   for (const job of jobs) {
     const answer = await askIfKnown(asked, jobQuestion({ job, cluster }, asked.site), jobAnswer);
     const compared = answer && comparedOf(answer);
-    if (compared === null) unknown.push(jobText(job));
+    if (compared === null) unknown.push(jobNumber(job));
     else known.push(compared);
   }
   return { known, unknown };
@@ -137,7 +139,7 @@ export const comparePage = pageRoute({
     const { jobs = [], cluster, series: wanted } = asked.values;
     const { known, unknown } = await find(asked, jobs, cluster);
     const series = known.flatMap(({ name, total }) => (total.series === null ? [] : [{ name, series: total.series }]));
-    const names = jobs.map(jobText).join(',');
+    const names = jobs.map(jobNumber).join(',');
     const { shown, items } = chooseSeries(
       series.map((one) => one.series),
       wanted,

@@ -2,9 +2,11 @@ import { groupBy } from '../../../base/group-by';
 import type { ValueOf } from '../../../base/shape';
 import { hasTask } from '../../../gridengine/qstat/expand-tasks';
 import type { ClusterView, JobView, PendingView } from '../../../live/cluster-view';
+import type { JobOrTask } from '../../../live/unfinished-job';
 import { jobKey } from '../../../report/job/job-run';
 import { problemLine, whenText } from '../../../report/live/headline';
 import { JOB_COLUMNS } from '../../../report/live/jobs-table';
+import { jobNumber } from '../../../report/live/labels';
 import type { LiveColumn } from '../../../report/live/live-column';
 import { PENDING_COLUMNS } from '../../../report/live/pending-table';
 import type { Screen } from '../../../report/screen/screen';
@@ -12,7 +14,7 @@ import { redactView } from '../../access/redaction';
 import { arrayAnswer, jobAnswer } from '../../accounting/answer-shapes';
 import { HttpProblem } from '../../http/http-problem';
 import { arrayQuestion, jobQuestion } from '../../routes/accounting';
-import { jobText, pathJob, queryFlag, queryName, queryTime, type JobAndTask } from '../../routes/parameter';
+import { pathJob, queryFlag, queryName, queryTime } from '../../routes/parameter';
 import { route, type RouteRequest } from '../../routes/route';
 import { querySeries } from '../charts/series';
 import { html, samePage, type Html } from '../html';
@@ -24,10 +26,10 @@ import { arrayPart, arrayView } from './job-array';
 import type { ChartChoice } from './job-chart';
 import { runPart, type JobAnswer } from './job-run';
 
-const isRunning = ({ job, task }: JobView, asked: JobAndTask): boolean =>
+const isRunning = ({ job, task }: JobView, asked: JobOrTask): boolean =>
   job === asked.job && (asked.task === null || task === asked.task);
 
-const isWaiting = ({ job, tasks }: PendingView, asked: JobAndTask): boolean =>
+const isWaiting = ({ job, tasks }: PendingView, asked: JobOrTask): boolean =>
   job === asked.job && (asked.task === null || hasTask(tasks ?? '', asked.task));
 
 /**
@@ -161,7 +163,7 @@ const jobPage = pageRoute({
   make: async (asked) => {
     const { job: wanted, all, series, host, reload = false } = asked.values;
     const linkOf = (changes: Readonly<Record<string, string | undefined>>): string =>
-      samePage(`/job/${jobText(wanted)}`, asked.query, changes);
+      samePage(`/job/${jobNumber(wanted)}`, asked.query, changes);
     const screen = webScreen(asked.now);
     const now = viewOf(asked);
     const running = now?.jobs ?? [];
@@ -176,8 +178,8 @@ const jobPage = pageRoute({
     const runs = running.length > 0 || shown.some(({ record }) => record.status === 'running');
     const doing = runs ? 'running' : waiting === null ? null : 'waiting';
     return {
-      title: `Job ${jobText(wanted)}`,
-      body: html`${parts.length === 0 ? html`<h1>Job ${jobText(wanted)}</h1>` : parts}
+      title: `Job ${jobNumber(wanted)}`,
+      body: html`${parts.length === 0 ? html`<h1>Job ${jobNumber(wanted)}</h1>` : parts}
       ${problem === null ? null : html`<p class="alert">${problem.message}</p>`}
       ${now === null ? null : livePart(now, screen)} ${waiting === null ? null : waitingPart(waiting, screen)}
       ${doing === null ? null : reloadLink(doing, reload, linkOf)}
@@ -195,7 +197,7 @@ const findJob = route({
   type: HTML_TYPE,
   answer: ({ values: { job } }) => {
     if (job === undefined) throw new HttpProblem(400, 'no job was given; write its number, or number.task');
-    return redirect(`/job/${jobText(job)}`);
+    return redirect(`/job/${jobNumber(job)}`);
   },
 });
 
