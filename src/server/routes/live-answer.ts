@@ -6,7 +6,7 @@ import type { LiveCluster } from '../live/live-state';
 import type { Parameters } from './parameter';
 import { redactSnapshot, redactView } from '../access/redaction';
 import type { RouteAnswer, RouteRequest } from './route';
-import { accessKey } from '../access/access';
+import { accessKey, type Access } from '../access/access';
 
 /** Whole seconds until qmaster is asked again, 1 at least. */
 export function untilNextPoll(snapshot: Snapshot, now: number, intervalSeconds: number): number {
@@ -17,80 +17,53 @@ export function untilNextPoll(snapshot: Snapshot, now: number, intervalSeconds: 
 
 const hasData = ({ hosts, running }: Snapshot): boolean => hosts.at !== null || running.at !== null;
 
+type LiveRequest = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'now' | 'requester'>;
+
 /** Throws HttpProblem where nothing is known of the cluster yet. */
-function requireLive({ site }: Pick<RouteRequest<Parameters>, 'site'>): LiveCluster {
+function requireLive({ site }: Pick<LiveRequest, 'site'>): LiveCluster {
   const live = site.live.current();
   if (live !== null && hasData(live.snapshot)) return live;
   const reason = live?.snapshot.hosts.problem ?? live?.snapshot.running.problem ?? 'qmaster has not answered yet';
   throw new HttpProblem(503, `nothing is known of the cluster yet: ${reason}`, { 'Retry-After': '5' });
 }
 
-type LiveRequest = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'now' | 'requester'>;
+/** What is known of the cluster, as the caller may see it. */
+class Visible {
+  constructor(
+    readonly live: LiveCluster,
+    private readonly access: Access,
+  ) {}
 
-/** Cache key of a question, to which what the caller may see is added, and media type of its answers. */
-interface AnswerKind {
-  readonly key: string;
-  readonly type: string;
+  get snapshot(): Snapshot {
+    return redactSnapshot(this.live.snapshot, this.live.view, this.access);
+  }
+
+  /** Throws HttpProblem if there is none yet. */
+  get view(): ClusterView {
+    const { view } = this.live;
+    if (view === null)
+      throw new HttpProblem(503, 'the state of the cluster could not be put together; the server log says why');
+    return redactView(view, this.access);
+  }
 }
 
-async function answered(
-  asked: LiveRequest,
-  live: LiveCluster,
-  kind: AnswerKind,
-  make: () => string,
-): Promise<RouteAnswer> {
-  const { site, access, now, requester } = asked;
-  const key = `${kind.key} ${accessKey(access)}`;
-  const body = await site.cache.get(live, key, requester, () => makeBody(kind.type, make()));
-  return { body, maxAge: untilNextPoll(live.snapshot, now, site.settings.poll_interval) };
-}
+export const visibleOf = (asked: Pick<LiveRequest, 'site' | 'access'>): Visible =>
+  new Visible(requireLive(asked), asked.access);
 
 /**
- * A JSON answer made from the snapshot, once for each kind of caller. Rejects with HttpProblem before the first
- * snapshot.
+ * An answer from the running cluster, made once for each `key` and kind of caller. Rejects with HttpProblem as long as
+ * nothing is known.
  */
-export async function answerFromSnapshot(
-  asked: LiveRequest,
-  key: string,
-  make: (snapshot: Snapshot) => string,
-): Promise<RouteAnswer> {
-  const live = requireLive(asked);
-  return answered(asked, live, { key, type: JSON_TYPE }, () =>
-    make(redactSnapshot(live.snapshot, live.view, asked.access)),
-  );
-}
-
-/** The unredacted view of the cluster. Throws HttpProblem if there is none yet. */
-export function requireView({ site }: Pick<LiveRequest, 'site'>): {
-  readonly live: LiveCluster;
-  readonly view: ClusterView;
-} {
-  const live = requireLive({ site });
-  const { view } = live;
-  if (view === null)
-    throw new HttpProblem(503, 'the state of the cluster could not be put together; the server log says why');
-  return { live, view };
-}
-
-/** Like answerFromSnapshot, made from the view of the cluster. */
-export async function answerFromView(
-  asked: LiveRequest,
-  key: string,
-  make: (view: ClusterView) => string,
-): Promise<RouteAnswer> {
-  const { live, view } = requireView(asked);
-  return answered(asked, live, { key, type: JSON_TYPE }, () => make(redactView(view, asked.access)));
-}
-
-/** Like answerFromSnapshot, of any media type, made from the snapshot and the view. */
 export async function answerFromLive(
   asked: LiveRequest,
-  kind: AnswerKind,
-  make: (live: { readonly snapshot: Snapshot; readonly view: ClusterView }) => string,
+  { key, type = JSON_TYPE }: { readonly key: string; readonly type?: string },
+  make: (visible: Visible) => string,
 ): Promise<RouteAnswer> {
-  const { live, view } = requireView(asked);
-  const { access } = asked;
-  return answered(asked, live, kind, () =>
-    make({ snapshot: redactSnapshot(live.snapshot, view, access), view: redactView(view, access) }),
+  const { site, access, now, requester } = asked;
+  const visible = visibleOf(asked);
+  const { live } = visible;
+  const body = await site.cache.get(live, `${key} ${accessKey(access)}`, requester, () =>
+    makeBody(type, make(visible)),
   );
+  return { body, maxAge: untilNextPoll(live.snapshot, now, site.settings.poll_interval) };
 }

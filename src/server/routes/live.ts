@@ -17,7 +17,7 @@ import {
   JOBS_OPTIONS,
   RISK_OPTIONS,
 } from '../../report/live/live-options';
-import { answerFromSnapshot, answerFromView } from './live-answer';
+import { answerFromLive } from './live-answer';
 import { queryOptions } from './parameter';
 import { route, type Route } from './route';
 
@@ -31,10 +31,10 @@ const snapshotRoute = route({
     const { pending = false } = asked.values;
     // qmaster is asked for pending jobs only while somebody wants them.
     if (pending) void asked.site.wantPending();
-    return answerFromSnapshot(
+    return answerFromLive(
       asked,
-      `snapshot ${pending}`,
-      (snapshot) => `${escapeJson(snapshotToJson(pending ? snapshot : { ...snapshot, pending: null }))}\n`,
+      { key: `snapshot ${pending}` },
+      ({ snapshot }) => `${escapeJson(snapshotToJson(pending ? snapshot : { ...snapshot, pending: null }))}\n`,
     );
   },
 });
@@ -47,7 +47,7 @@ const liveRoute = route({
   problems: [503],
   answer: (asked) => {
     if (asked.values.pending === true) void asked.site.wantPending();
-    return answerFromView(asked, `live ${JSON.stringify(asked.values)}`, (view) =>
+    return answerFromLive(asked, { key: `live ${JSON.stringify(asked.values)}` }, ({ view }) =>
       renderJobsJson(chooseJobs(view, asked.values)),
     );
   },
@@ -61,7 +61,7 @@ const hostsRoute = route({
   schema: HOSTS_SCHEMA,
   problems: [503],
   answer: (asked) =>
-    answerFromView(asked, `hosts ${JSON.stringify(asked.values)}`, (view) =>
+    answerFromLive(asked, { key: `hosts ${JSON.stringify(asked.values)}` }, ({ view }) =>
       renderHostsJson({ ...chooseHosts(view, asked.values), details: true }),
     ),
 });
@@ -74,7 +74,7 @@ const atRiskRoute = route({
   schema: RISKS_SCHEMA,
   problems: [503],
   answer: (asked) =>
-    answerFromView(asked, `at-risk ${JSON.stringify(asked.values)}`, (view) =>
+    answerFromLive(asked, { key: `at-risk ${JSON.stringify(asked.values)}` }, ({ view }) =>
       renderRisksJson(chooseRisks(view, asked.values, asked.now)),
     ),
 });

@@ -13,9 +13,8 @@ import { chooseHosts, chooseJobs, chooseRisks, JOBS_OPTIONS } from '../../../rep
 import { chooseColumns, type LiveColumn } from '../../../report/live/live-column';
 import type { Screen } from '../../../report/screen/screen';
 import { accessKey } from '../../access/access';
-import { redactView } from '../../access/redaction';
 import { HttpProblem } from '../../http/http-problem';
-import { requireView } from '../../routes/live-answer';
+import { visibleOf } from '../../routes/live-answer';
 import { queryCount, queryFlag, queryOptions, queryWord } from '../../routes/parameter';
 import { route, type RouteRequest } from '../../routes/route';
 import { memoryBar, shareBar } from '../charts/bar';
@@ -209,9 +208,10 @@ export const nowPage = route({
     const { site, access, signedIn, query, now, requester } = asked;
     const { reload = false } = asked.values;
     try {
-      const { live, view } = requireView({ site });
+      const visible = visibleOf(asked);
+      const { live } = visible;
       const key = `now ${Math.floor(now / AGES_MS)} ${JSON.stringify(query)} ${accessKey(access)}`;
-      const make = (): Page => shared.get(live, key, () => nowOf(redactView(view, access), asked, now));
+      const make = (): Page => shared.get(live, key, () => nowOf(visible.view, asked, now));
       const body = await site.cache.get(live, `${key} ${signedIn?.name ?? ''}`, requester, () =>
         pageBody(make(), '/', asked),
       );
