@@ -15,29 +15,27 @@ import { isOwn, isShown, showsNames, type OwnerAndProject, type Access } from '.
  * totals count every job, shown or not.
  */
 
-/**
- * The items that the caller may see, those of others changed by `hide`. `projectOf` returns null if it is not known.
- */
-function redacted<T extends { readonly owner: string | null }>(
+/** The items that the caller may see, those of others changed by `hide`; `of`: whose they are. */
+function redacted<T>(
   items: readonly T[],
   access: Access,
   hide: (item: T) => T,
-  projectOf: (item: T) => string | null,
+  of: (item: T) => OwnerAndProject,
 ): readonly T[] {
   if (access.level === 'all') return items;
-  const shown = items.filter((item) => isShown({ owner: item.owner, project: projectOf(item) }, access));
-  return showsNames(access) ? shown : shown.map((item) => (isOwn(item.owner, access) ? item : hide(item)));
+  const shown = items.filter((item) => isShown(of(item), access));
+  return showsNames(access) ? shown : shown.map((item) => (isOwn(of(item).owner, access) ? item : hide(item)));
 }
 
-/** Finds the project of a job by its number, in lists that have projects. */
+/** Adds the project of a job to what has none, by lists that have projects. */
 function projectsByJob(
   jobs: readonly (OwnerAndProject & { readonly job: number })[],
-): (item: { readonly job: number }) => string | null {
+): (item: { readonly owner: string; readonly job: number }) => OwnerAndProject {
   const projects = new Map(jobs.flatMap(({ job, project }) => (project === null ? [] : [[job, project] as const])));
-  return ({ job }) => projects.get(job) ?? null;
+  return ({ owner, job }) => ({ owner, project: projects.get(job) ?? null });
 }
 
-const projectOf = ({ project }: OwnerAndProject): string | null => project;
+const itself = (job: OwnerAndProject): OwnerAndProject => job;
 
 const nameless = { owner: HIDDEN, name: HIDDEN };
 
@@ -67,7 +65,7 @@ const totalsOf = (host: HostView): HostTotals => ({
 /** What qmaster said, as the caller may see it; `view`: the whole cluster, null where none could be put together. */
 export function redactSnapshot(snapshot: Snapshot, view: ClusterView | null, access: Access): Snapshot {
   if (access.level === 'all') return snapshot;
-  const listed = (jobs: readonly ListedJob[]): readonly ListedJob[] => redacted(jobs, access, hideListed, projectOf);
+  const listed = (jobs: readonly ListedJob[]): readonly ListedJob[] => redacted(jobs, access, hideListed, itself);
   const ofJob = projectsByJob([...snapshot.running.value, ...snapshot.details.value]);
   return {
     ...snapshot,
@@ -75,7 +73,7 @@ export function redactSnapshot(snapshot: Snapshot, view: ClusterView | null, acc
       hosts.map((host) => ({ ...host, jobs: redacted(host.jobs, access, hideQhostJob, ofJob) })),
     ),
     running: inAnswer(snapshot.running, listed),
-    details: inAnswer(snapshot.details, (jobs) => redacted(jobs, access, hideDetail, projectOf)),
+    details: inAnswer(snapshot.details, (jobs) => redacted(jobs, access, hideDetail, itself)),
     pending: snapshot.pending === null ? null : inAnswer(snapshot.pending, listed),
     ...(access.level === 'anonymous' ? {} : { hostTotals: view?.hosts.map(totalsOf) ?? [] }),
   };
@@ -92,8 +90,8 @@ export function redactView(view: ClusterView, access: Access): ClusterView {
   return {
     ...view,
     hosts: view.hosts.map((host) => ({ ...host, parts: redacted(host.parts, access, hidePart, ofJob) })),
-    jobs: redacted(view.jobs, access, hideJob, projectOf),
-    pending: view.pending === null ? null : redacted(view.pending, access, hidePending, projectOf),
+    jobs: redacted(view.jobs, access, hideJob, itself),
+    pending: view.pending === null ? null : redacted(view.pending, access, hidePending, itself),
   };
 }
 
@@ -115,10 +113,6 @@ function hideRecord(record: JobRecord): JobRecord {
 
 /** Records of the accounting DB, as the caller may see them. */
 export function redactRecords<T extends StoredRecord>(records: readonly T[], access: Access): readonly T[] {
-  if (access.level === 'all') return records;
-  const shown = records.filter(({ record }) => isShown(record, access));
-  if (showsNames(access)) return shown;
-  return shown.map((stored) =>
-    isOwn(stored.record.owner, access) ? stored : { ...stored, record: hideRecord(stored.record) },
-  );
+  const hide = (stored: T): T => ({ ...stored, record: hideRecord(stored.record) });
+  return redacted(records, access, hide, ({ record }) => record);
 }
