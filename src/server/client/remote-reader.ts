@@ -9,7 +9,6 @@ import type {
   JobQuery,
   NodesQuery,
   PagesQuery,
-  RecordFilter,
   RecordPage,
   RecordsAnswer,
   RecordsQuery,
@@ -43,22 +42,14 @@ const TOO_LARGE = 413;
 
 const NOTHING: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };
 
-function queryText(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
-  const given = Object.entries(values).flatMap(([name, value]) =>
+type Value = string | number | boolean | readonly (string | number)[] | undefined;
+
+/** A query as the parameters of its address, which have the same names. */
+function queryText(query: Readonly<Record<string, Value>>): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
-}
-
-type Choice = RecordFilter &
-  Partial<Omit<RecordsQuery, keyof RecordFilter | 'sort' | 'fields'>> & { readonly sort?: string };
-
-/** A query as the parameters of its address, which have the same names. */
-function parametersOf({
-  states,
-  ...choice
-}: Choice & Pick<Partial<SummaryQuery>, 'by'>): Parameters<typeof queryText>[0] {
-  return { ...choice, states: states?.join(','), fields: undefined };
 }
 
 /** More parts than the average needs, since some hold more than others: a page that does not fit costs a second. */
@@ -90,8 +81,7 @@ export class RemoteReader implements AccountingReader {
   }
 
   async taskTable({ job_id: job, fields, rows }: TaskTableQuery): Promise<TaskTable | null> {
-    const ids = 'ids' in rows ? { ids: rows.ids.join(',') } : {};
-    const target = `/v1/tasks/${job}${queryText({ fields: fields.join(','), ...ids })}`;
+    const target = `/v1/tasks/${job}${queryText({ fields, ids: 'ids' in rows ? rows.ids : undefined })}`;
     const answer = await this.#ask(target, tasksAnswer);
     if (answer === null) return null;
     const fault = (error: unknown): unknown =>
@@ -176,7 +166,7 @@ export class RemoteReader implements AccountingReader {
     // A caller who wants all groups gets the largest ones if there are too many for one answer.
     const all = query.limit === undefined || query.limit > MOST_GROUPS;
     const choice = all ? { ...query, limit: MOST_GROUPS, sort: query.sort ?? 'requested_gib_hours' } : query;
-    const answer = await this.#found(`/v1/summary${queryText(parametersOf(choice))}`, summaryAnswer);
+    const answer = await this.#found(`/v1/summary${queryText({ ...choice })}`, summaryAnswer);
     const { groups, totals, hours, shares, coverage, read, shown } = answer;
     return { groups, totals, hours, shares, coverage, read, ...(shown === 'all' ? {} : { shown }) };
   }
@@ -227,7 +217,10 @@ export class RemoteReader implements AccountingReader {
 
   async #page(query: RecordsQuery): Promise<RecordsAnswer> {
     const limit = query.limit === undefined ? {} : { limit: Math.min(query.limit, MOST_RECORDS) };
-    const answer = await this.#found(`/v1/records${queryText(parametersOf({ ...query, ...limit }))}`, recordsAnswer);
+    const answer = await this.#found(
+      `/v1/records${queryText({ ...query, ...limit, fields: undefined })}`,
+      recordsAnswer,
+    );
     const { records, totals, shown } = answer;
     return { records, totals, ...(shown === 'all' ? {} : { shown }) };
   }
