@@ -132,17 +132,17 @@ interface ListQuery<T> {
 
 /** The queries of one poll, and their results so far. */
 class PollRound {
-  readonly #tools: PollTools;
-  readonly #signal: AbortSignal | undefined;
   readonly #history: Record<Query, QueryHistory>;
   #snapshot: Snapshot;
   #dialect: Dialect;
   /** Why qmaster can't be reached; the remaining queries then fail at once, instead of each waiting for a timeout. */
   #obstacle: string | null = null;
 
-  constructor(before: PollState, tools: PollTools, signal: AbortSignal | undefined) {
-    this.#tools = tools;
-    this.#signal = signal;
+  constructor(
+    before: PollState,
+    private readonly tools: PollTools,
+    private readonly signal: AbortSignal | undefined,
+  ) {
     this.#history = { ...before.history };
     this.#snapshot = before.snapshot;
     this.#dialect = before.snapshot.dialect;
@@ -158,7 +158,7 @@ class PollRound {
   }
 
   async askHosts(): Promise<void> {
-    const reader = this.#tools.readers.qhost;
+    const reader = this.tools.readers.qhost;
     const args = ['-F', '-q', '-j', '-xml'];
     const hosts = await this.#list({ query: 'hosts', client: 'qhost', args, reader }, this.#snapshot.hosts);
     this.#snapshot = { ...this.#snapshot, hosts };
@@ -176,11 +176,11 @@ class PollRound {
 
   #qstat(states: 'rs' | 'p'): Omit<ListQuery<ListedJob>, 'query'> {
     const args = ['-u', '*', '-s', states, '-r', '-ext', '-urg', '-xml'];
-    return { client: 'qstat', args, reader: this.#tools.readers.jobList };
+    return { client: 'qstat', args, reader: this.tools.readers.jobList };
   }
 
   #isStopped(): boolean {
-    return this.#signal?.aborted === true;
+    return this.signal?.aborted === true;
   }
 
   async #list<T>(
@@ -189,13 +189,13 @@ class PollRound {
   ): Promise<Answer<readonly T[]>> {
     if (this.#isStopped()) return last ?? EMPTY;
     if (this.#obstacle !== null) return failed(last, [], this.#obstacle, last?.triedAt ?? null);
-    const triedAt = this.#tools.now();
+    const triedAt = this.tools.now();
     const items: T[] = [];
-    const answer = await this.#tools.run(
+    const answer = await this.tools.run(
       client,
       args,
       reader((item) => items.push(item)),
-      this.#signal,
+      this.signal,
     );
     // A query that we aborted ourselves is no failure of Grid Engine.
     if (this.#isStopped()) return last ?? EMPTY;
@@ -208,7 +208,7 @@ class PollRound {
   async #details(): Promise<Snapshot['details']> {
     const { details: last, running } = this.#snapshot;
     const ids = runningIds(running.value);
-    const now = this.#tools.now();
+    const now = this.tools.now();
     if (this.#isStopped()) return last;
     if (this.#obstacle !== null) return failed(last, [], this.#obstacle, last.triedAt);
     // Running jobs are not known yet, so there is nothing to ask about.
@@ -216,7 +216,7 @@ class PollRound {
     const found = new Map<number, JobDetail>();
     const sum = { problem: null as string | null, tookMs: 0, unreachable: false };
     for (let from = 0; from < ids.length && sum.problem === null; from += BATCH) {
-      const batch = await jobDetails(ids.slice(from, from + BATCH), this.#tools, this.#signal);
+      const batch = await jobDetails(ids.slice(from, from + BATCH), this.tools, this.signal);
       if (this.#isStopped()) return last;
       sum.tookMs += batch.tookMs;
       sum.problem = batch.problem;

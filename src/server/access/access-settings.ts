@@ -19,17 +19,17 @@ const accessOf = ({ serve_names, serve_admins, serve_tokens, visibility }: Acces
  * nothing.
  */
 export class FollowedAccess {
-  readonly #path: string;
-  readonly #log: (line: string) => void;
   readonly #logProblem: (problem: string | null) => void;
   #current: AccessSettings;
   #seen = '';
   #read: string;
 
   /** `settings`: as they were read; the file may have changed since, so the first looks read it again. */
-  constructor(path: string, settings: AccessSettings, log: (line: string) => void) {
-    this.#path = path;
-    this.#log = log;
+  constructor(
+    private readonly path: string,
+    settings: AccessSettings,
+    private readonly log: (line: string) => void,
+  ) {
     this.#logProblem = logChanges(log, `${path} can be used again`);
     this.#current = accessOf(settings);
     this.#read = fileState(path) === 'ENOENT' ? 'ENOENT' : '';
@@ -39,7 +39,7 @@ export class FollowedAccess {
 
   /** To be called every second. */
   look(): void {
-    const state = fileState(this.#path);
+    const state = fileState(this.path);
     const stands = state === this.#seen;
     this.#seen = state;
     if (!stands || state === this.#read) return;
@@ -50,11 +50,11 @@ export class FollowedAccess {
   /** Reads the file. Returns why it can't be used; null: it can. */
   #take(state: string): string | null {
     const stays = 'what callers may see stays as it was';
-    if (state === 'ENOENT') return `${this.#path} is gone; ${stays}`;
+    if (state === 'ENOENT') return `${this.path} is gone; ${stays}`;
     try {
-      const next = accessOf(loadSettings(this.#path));
+      const next = accessOf(loadSettings(this.path));
       if (JSON.stringify(next) !== JSON.stringify(this.#current))
-        this.#log(`by ${this.#path} visibility is now "${next.visibility}", serve_names "${next.serve_names}"`);
+        this.log(`by ${this.path} visibility is now "${next.visibility}", serve_names "${next.serve_names}"`);
       this.#current = next;
       return null;
     } catch (error) {

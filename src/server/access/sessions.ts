@@ -24,31 +24,28 @@ interface Kept<T> {
 /** Values under random names that only their holder knows; of a name, only its digest is kept. */
 class Secrets<T> {
   readonly #kept = new Map<string, Kept<T>>();
-  readonly #lastsMs: number;
-  readonly #mostEach: number;
-  readonly #clock: () => number;
 
-  constructor(lastsMs: number, mostEach: number, clock: () => number) {
-    this.#lastsMs = lastsMs;
-    this.#mostEach = mostEach;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly lastsMs: number,
+    private readonly mostEach: number,
+    private readonly clock: () => number,
+  ) {}
 
   /** The new name: 256 random bits. */
   add(value: T, holder: string): string {
     const name = randomBytes(32).toString('base64url');
     const own = [...this.#kept].filter(([, kept]) => kept.holder === holder).map(([known]) => known);
-    const [oldest] = own.length < this.#mostEach ? this.#kept.keys() : own;
-    const isFull = own.length >= this.#mostEach || this.#kept.size >= MOST;
+    const [oldest] = own.length < this.mostEach ? this.#kept.keys() : own;
+    const isFull = own.length >= this.mostEach || this.#kept.size >= MOST;
     if (isFull && oldest !== undefined) this.#kept.delete(oldest);
-    this.#kept.set(digest(name), { holder, value, until: this.#clock() + this.#lastsMs });
+    this.#kept.set(digest(name), { holder, value, until: this.clock() + this.lastsMs });
     return name;
   }
 
   /** null: no such name, or its time is over. */
   get(name: string): T | null {
     const found = this.#kept.get(digest(name));
-    return found !== undefined && this.#clock() < found.until ? found.value : null;
+    return found !== undefined && this.clock() < found.until ? found.value : null;
   }
 
   remove(name: string): void {

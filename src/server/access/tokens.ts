@@ -56,12 +56,9 @@ const NONE: Kept = { state: '', digests: [], problem: null };
  * The site's tokens: a caller with one sees what an admin sees. The file has one a line and `#` comments; '': no file.
  */
 export class Tokens {
-  readonly #path: () => string;
   #kept = NONE;
 
-  constructor(path: () => string) {
-    this.#path = path;
-  }
+  constructor(private readonly path: () => string) {}
 
   /** Whether this is one of the site's tokens; takes the same time for any token. */
   has(token: string): boolean {
@@ -76,7 +73,7 @@ export class Tokens {
 
   /** Reads the file again when it has changed, or is another one. */
   #newest(): Kept {
-    const path = this.#path();
+    const path = this.path();
     if (path === '') return NONE;
     const state = `${path} ${fileState(path)}`;
     if (state === this.#kept.state) return this.#kept;

@@ -84,7 +84,6 @@ let questions = 0;
  */
 export class AccountingThread implements AccountingService {
   readonly #queue = new FairQueue<Waiting>();
-  readonly #options: AccountingThreadOptions;
   readonly #patienceMs: number;
   #worker: Worker | null = null;
   /** The question that the thread works on, whether or not somebody still waits for the answer. */
@@ -95,8 +94,7 @@ export class AccountingThread implements AccountingService {
   #problem: string | null = null;
   #helper: AccountingThread | null = null;
 
-  constructor(options: AccountingThreadOptions) {
-    this.#options = options;
+  constructor(private readonly options: AccountingThreadOptions) {
     if (options.helps !== undefined) options.helps.#helper = this;
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
   }
@@ -143,7 +141,7 @@ export class AccountingThread implements AccountingService {
       gone?.addEventListener('abort', leave);
       this.#queue.add(caller, waiting);
       if (gone?.aborted === true) leave();
-      else if (this.#queue.size > (this.#options.mostWaiting ?? MOST_WAITING))
+      else if (this.#queue.size > (this.options.mostWaiting ?? MOST_WAITING))
         this.#queue.newestOfLargest()?.settle(away(TOO_MANY));
       this.#next();
       if (this.#helper !== null) this.#helper.#next();
@@ -166,19 +164,19 @@ export class AccountingThread implements AccountingService {
 
   #next(): void {
     if (this.#underWay !== null || this.#stopped) return;
-    const { helps } = this.#options;
+    const { helps } = this.options;
     const next = this.#queue.take() ?? (helps === undefined ? undefined : helps.#queue.take());
     if (next === undefined) return;
     this.#underWay = next;
     this.#sentAt = performance.now();
-    this.#overdue = setTimeout(() => this.#interrupt(), this.#options.longestMs ?? LONGEST_MS).unref();
+    this.#overdue = setTimeout(() => this.#interrupt(), this.options.longestMs ?? LONGEST_MS).unref();
     this.#worker ??= this.#start();
     const { id, question, access } = next;
     this.#worker.postMessage({ id, question, access } satisfies WorkerRequest);
   }
 
   #start(): Worker {
-    const { path, credentials = '', program = programPath('server/accounting/accounting-worker') } = this.#options;
+    const { path, credentials = '', program = programPath('server/accounting/accounting-worker') } = this.options;
     const workerData: WorkerSettings = { path, credentials, silenceMs: this.#patienceMs * SILENCE_SHARE };
     const started = new Worker(program, { workerData });
     started.unref();
@@ -195,7 +193,7 @@ export class AccountingThread implements AccountingService {
   /** Ends the thread; as soon as it has ended, the next question starts another. */
   #interrupt(): void {
     const seconds = ((performance.now() - this.#sentAt) / 1000).toFixed(1);
-    this.#options.log?.(`the accounting DB has not answered for ${seconds} s: its reader is ended and started again`);
+    this.options.log?.(`the accounting DB has not answered for ${seconds} s: its reader is ended and started again`);
     void this.#worker?.terminate();
   }
 
@@ -211,7 +209,7 @@ export class AccountingThread implements AccountingService {
   }
 
   #logSlow(question: AccountingQuery | null): void {
-    const { log, slowMs = SLOW_MS } = this.#options;
+    const { log, slowMs = SLOW_MS } = this.options;
     const ms = performance.now() - this.#sentAt;
     if (log === undefined || question === null || ms < slowMs) return;
     const query = JSON.stringify(question.query).slice(0, LONGEST_LOGGED);

@@ -59,11 +59,7 @@ const MOST_PAGED = 250_000;
 
 /** An accounting DB as `qmemacct serve` shows it to this user. Its methods reject with StoreError. */
 export class RemoteReader implements AccountingReader {
-  readonly #client: ServerClient;
-
-  constructor(client: ServerClient) {
-    this.#client = client;
-  }
+  constructor(private readonly client: ServerClient) {}
 
   async job(query: JobQuery): Promise<JobAnswer> {
     const { job_id: job, task_id: task, cluster, all, at } = query;
@@ -180,12 +176,12 @@ export class RemoteReader implements AccountingReader {
   }
 
   close(): Promise<void> {
-    this.#client.close();
+    this.client.close();
     return Promise.resolve();
   }
 
   get #place(): string {
-    return `the server at ${this.#client.socket}`;
+    return `the server at ${this.client.socket}`;
   }
 
   #error(reason: string, cause?: unknown): StoreError {
@@ -198,7 +194,7 @@ export class RemoteReader implements AccountingReader {
   }
 
   #get(target: string): Promise<ServerAnswer> {
-    return this.#client.get(target).catch((error: unknown) => {
+    return this.client.get(target).catch((error: unknown) => {
       throw error instanceof ClientError ? this.#error(error.message, error) : error;
     });
   }

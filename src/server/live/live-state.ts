@@ -33,18 +33,15 @@ function withProblem({ snapshot, view }: LiveCluster, problem: string): LiveClus
 
 /** The newest state of the cluster, in memory: reading it never waits, and no failure takes away what is there. */
 export class LiveState {
-  readonly #options: LiveStateOptions;
   #live: LiveCluster | null = null;
   #putAt = 0;
   #overdue: LiveCluster | null = null;
 
-  constructor(options: LiveStateOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: LiveStateOptions) {}
 
   /** null: nothing has come yet. */
   current(): LiveCluster | null {
-    const { now, overdueMs } = this.#options;
+    const { now, overdueMs } = this.options;
     if (this.#live === null || now() - this.#putAt < overdueMs) return this.#live;
     this.#overdue ??= withProblem(this.#live, 'qmaster is no longer asked; restart qmemacct serve');
     return this.#overdue;
@@ -52,16 +49,16 @@ export class LiveState {
 
   put(snapshot: Snapshot): void {
     this.#live = this.#next(snapshot);
-    this.#putAt = this.#options.now();
+    this.#putAt = this.options.now();
     this.#overdue = null;
   }
 
   #next(snapshot: Snapshot): LiveCluster {
     try {
-      return { snapshot, view: this.#options.makeView(snapshot) };
+      return { snapshot, view: this.options.makeView(snapshot) };
     } catch (error) {
       const problem = `the newest answers of qmaster could not be put together (${reasonOf(error)}), which is a bug`;
-      this.#options.log(problem);
+      this.options.log(problem);
       return withProblem(this.#live?.view ? this.#live : { snapshot, view: null }, problem);
     }
   }

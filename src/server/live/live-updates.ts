@@ -63,7 +63,6 @@ class AskedFor {
 /** Asks qmaster every poll_interval, and the accounting DB twice per heartbeat interval; goes on after any failure. */
 export class LiveUpdates {
   readonly live: LiveState;
-  readonly #options: LiveUpdatesOptions;
   readonly #logGridEngine: (problem: string | null) => void;
   readonly #polling: Polling;
   readonly #heartbeats: NodeJS.Timeout | null;
@@ -73,9 +72,8 @@ export class LiveUpdates {
   #pendingUntil = -Infinity;
   #pendingAsked: AskedFor | null = null;
 
-  constructor(options: LiveUpdatesOptions) {
+  constructor(private readonly options: LiveUpdatesOptions) {
     const { settings, cell, log, source = (wanted: () => boolean) => ownSource(cell, wanted) } = options;
-    this.#options = options;
     this.#logGridEngine = logChanges(log, 'Grid Engine answers again');
     this.live = new LiveState({
       makeView: (snapshot) => this.#view(snapshot),
@@ -106,7 +104,7 @@ export class LiveUpdates {
    */
   readonly wantPending = (): Promise<void> => {
     const already = this.#wantsPending();
-    this.#pendingUntil = performance.now() + WANTED_INTERVALS * this.#options.settings.poll_interval * 1000;
+    this.#pendingUntil = performance.now() + WANTED_INTERVALS * this.options.settings.poll_interval * 1000;
     if (!already) {
       this.#pendingAsked = new AskedFor();
       this.#polling.wake();
@@ -128,12 +126,12 @@ export class LiveUpdates {
     // The records may be old: the accounting DB may not have answered for long.
     const since = this.#since(nowMs);
     const records = this.#records.filter(({ revision }) => revision >= since);
-    return viewCluster(snapshot, records, { rules: new RequestRules(this.#options.settings), nowMs });
+    return viewCluster(snapshot, records, { rules: new RequestRules(this.options.settings), nowMs });
   }
 
   /** The oldest heartbeat that still counts, ms since the epoch. */
   #since(nowMs: number): number {
-    return nowMs - MISSED_HEARTBEATS * this.#options.settings.heartbeat * 1000;
+    return nowMs - MISSED_HEARTBEATS * this.options.settings.heartbeat * 1000;
   }
 
   /** Lets the first view wait for the heartbeats, so that it has the samplers' figures. */
@@ -144,7 +142,7 @@ export class LiveUpdates {
   }
 
   async #readHeartbeats(): Promise<void> {
-    const { accounting, cell } = this.#options;
+    const { accounting, cell } = this.options;
     try {
       const query = { since: this.#since(Date.now()), cluster: cell.cluster };
       const bytes = await accounting.ask({ what: 'running', query }, FULL_ACCESS);
