@@ -1,6 +1,6 @@
 import { elapsed } from '../../../report/screen/chart';
 import { html, type Html } from '../html';
-import { amountTicks, BOTTOM, HEIGHT, timeTicks, type Scale } from './scale';
+import { amountTicks, BOTTOM, HEIGHT, timeTicks, WIDTH, type Scale } from './scale';
 import { unitOfSeries } from './series-units';
 
 /** Labels and lines for the amounts of a series, at the left. */
@@ -50,6 +50,13 @@ interface TimeChart {
   readonly series: string;
 }
 
+/** Shapes in the units of a curve, stretched to the width of the page. */
+export function stretched(shapes: Html): Html {
+  return html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
+    ${shapes}
+  </svg>`;
+}
+
 /**
  * A chart over time with axes and limit, which the pages' script can read and zoom; `behind`: drawn behind the axes.
  */
@@ -65,6 +72,6 @@ export function timeChart(chart: TimeChart, curves: Html, behind: Html | null = 
     data-top="${scale.top}"
     data-series="${series}"
   >
-    ${behind} ${axes(chart)} ${curves} ${limit === null ? null : limitLine(limit, scale)}
+    ${behind} ${axes(chart)} ${stretched(curves)} ${limit === null ? null : limitLine(limit, scale)}
   </svg>`;
 }

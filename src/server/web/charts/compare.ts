@@ -4,7 +4,7 @@ import { MEMORY_SERIES, seriesValues } from '../../../record/series-values';
 import type { Course } from '../../../report/series/course';
 import { html, type Html } from '../html';
 import { timeChart } from './axes';
-import { HEIGHT, scaleFor, stepsPath, WIDTH } from './scale';
+import { scaleFor, stepsPath } from './scale';
 import { seriesTitle } from './series';
 import { unitOfSeries } from './series-units';
 
@@ -65,9 +65,6 @@ export function compareChart(all: readonly NamedSeries[], what: string, kind: Co
       </path>`,
   );
   const words = `${seriesTitle(what)} of ${curves.map(({ name }) => name).join(', ')} since the start of each, over ${elapsed(seconds)}: at most ${unitOfSeries(what).text(most)}`;
-  const drawn = html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
-    ${paths}
-  </svg>`;
-  return html`${timeChart({ words, seconds, scale, limit: null, series: what }, drawn)}
+  return html`${timeChart({ words, seconds, scale, limit: null, series: what }, html`${paths}`)}
     <div class="key">${curves.map(keyLine)}</div>`;
 }

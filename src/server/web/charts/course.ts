@@ -5,7 +5,7 @@ import { MEMORY_SERIES } from '../../../record/series-values';
 import { html, type Html } from '../html';
 import { timeChart } from './axes';
 import { chartKey } from './bar';
-import { BOTTOM, HEIGHT, scaleFor, WIDTH } from './scale';
+import { BOTTOM, scaleFor, WIDTH } from './scale';
 
 /**
  * Median, spread and maximum of the memory of many runs, tasks or hosts since the start of each; null: none used any.
@@ -20,11 +20,9 @@ export function courseChart(course: Course, limit: number | null, what: 'runs' |
     values.map((bytes, index) => `${Math.round((index / (values.length - 1)) * WIDTH * 10) / 10} ${scale.y(bytes)}`);
   const line = (values: readonly number[]): string => points(values).join('L');
   const words = `Memory of ${course.runs} ${what} over ${elapsed(seconds)}: at most ${formatBytes(most)}`;
-  const drawn = html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
-    <path class="rest" d="M0 ${BOTTOM}L${line(largest)}L${WIDTH} ${BOTTOM}Z"></path>
+  const drawn = html`<path class="rest" d="M0 ${BOTTOM}L${line(largest)}L${WIDTH} ${BOTTOM}Z"></path>
     <path class="band" d="M${line(high)}L${points(low).toReversed().join('L')}Z"></path>
-    <path class="curve" data-name="median" d="M${line(median)}" vector-effect="non-scaling-stroke"></path>
-  </svg>`;
+    <path class="curve" data-name="median" d="M${line(median)}" vector-effect="non-scaling-stroke"></path>`;
   const limitLine = limit === null ? null : { at: limit, text: `limit ${formatRequested(limit)}` };
   return html`${timeChart({ words, seconds, scale, limit: limitLine, series: MEMORY_SERIES }, drawn)}
   ${chartKey([

@@ -3,23 +3,14 @@ import type { Bracket } from '../../../record/record';
 import { elapsed } from '../../../report/screen/chart';
 import { html, type Html } from '../html';
 import { timeChart, type Limit } from './axes';
-import { BOTTOM, HEIGHT, scaleFor, stepsPath, WIDTH, type Scale } from './scale';
+import { BOTTOM, scaleFor, stepsPath, type Scale } from './scale';
 import { seriesTitle } from './series';
 import { unitOfSeries } from './series-units';
 
 function curve(values: readonly number[], scale: Scale): Html {
   const line = stepsPath(values, scale);
-  return html`<svg
-    x="0"
-    y="0"
-    width="100%"
-    height="${HEIGHT}"
-    viewBox="0 0 ${WIDTH} ${HEIGHT}"
-    preserveAspectRatio="none"
-  >
-    <path class="area" d="${line}V${BOTTOM}H0Z"></path>
-    <path class="curve" d="${line}" vector-effect="non-scaling-stroke"></path>
-  </svg>`;
+  return html`<path class="area" d="${line}V${BOTTOM}H0Z"></path>
+    <path class="curve" d="${line}" vector-effect="non-scaling-stroke"></path>`;
 }
 
 /** A band from the lower to the upper bound of the peak, or only a line if the upper bound is unknown. */

@@ -5,7 +5,7 @@ import { formatBytes, formatCount, formatRequested } from '../../../report/forma
 import type { ClassRun } from '../../accounting/class-shape';
 import { MEMORY_SERIES } from '../../../record/series-values';
 import { html, type Html } from '../html';
-import { amounts } from './axes';
+import { amounts, stretched } from './axes';
 import { chartKey } from './bar';
 import { BOTTOM, HEIGHT, scaleFor, WIDTH, type Scale } from './scale';
 
@@ -46,9 +46,7 @@ function requestedLine(runs: readonly ClassRun[], scale: Scale, x: (time: number
     const before = runs[index - 1]?.requested_bytes ?? null;
     return before === null ? `M${at} ${scale.y(bytes)}` : `H${at}V${scale.y(bytes)}`;
   });
-  return html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
-    <path class="asked" d="${steps.join('')}" vector-effect="non-scaling-stroke"></path>
-  </svg>`;
+  return stretched(html`<path class="asked" d="${steps.join('')}" vector-effect="non-scaling-stroke"></path>`);
 }
 
 function advisedLine(bytes: number, text: string, scale: Scale): Html {
