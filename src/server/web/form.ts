@@ -5,11 +5,20 @@ export function field(name: string, label: string, value: string | number | unde
   return html`<label>${label}<input name="${name}" value="${value ?? ''}" /></label>`;
 }
 
-/** One item of a select list; `chosen`: the value that is selected. */
-export function option(value: string, text: string, chosen: string): Html {
-  return value === chosen
-    ? html`<option value="${value}" selected>${text}</option>`
-    : html`<option value="${value}">${text}</option>`;
+type Item = readonly [value: string, text: string];
+
+/** A list to select one value from. */
+export function select(name: string, label: string, items: readonly Item[], chosen: string): Html {
+  const options = items.map(([value, text]) =>
+    value === chosen
+      ? html`<option value="${value}" selected>${text}</option>`
+      : html`<option value="${value}">${text}</option>`,
+  );
+  return html`<label
+    >${label}<select name="${name}">
+      ${options}
+    </select></label
+  >`;
 }
 
 /** A hidden field: a parameter of the page that its form passes on. */

@@ -18,7 +18,7 @@ import { CLASS, classQuestion } from '../../routes/accounting';
 import type { Values } from '../../routes/parameter';
 import { courseChart } from '../charts/course';
 import { runsChart } from '../charts/runs';
-import { field, hidden, option } from '../form';
+import { field, hidden, select } from '../form';
 import { html, linkTo, named, type Html } from '../html';
 import { section, type Page } from '../layout';
 import { askAccounting, pageRoute } from '../page';
@@ -32,16 +32,12 @@ const LISTED = 25;
 type Choice = Values<typeof CLASS>;
 
 function filters({ owner, job_name: name, slots, pe, project, queue, program, cluster, risk }: Choice): Html {
-  const chosen = String(risk ?? RISKS[0]);
+  const risks = RISKS.map((one) => [String(one), formatPercent(one)] as const);
   return html`<form class="filters" action="/class">
     ${field('owner', 'user', owner)} ${field('job_name', 'name', name)} ${field('slots', 'slots', slots)}
     ${field('pe', 'parallel environment', pe)} ${field('project', 'project', project)} ${field('queue', 'queue', queue)}
-    <label
-      >risk<select name="risk">
-        ${RISKS.map((one) => option(String(one), formatPercent(one), chosen))}
-      </select></label
-    >
-    ${hidden('program', program)} ${hidden('cluster', cluster)}
+    ${select('risk', 'risk', risks, String(risk ?? RISKS[0]))} ${hidden('program', program)}
+    ${hidden('cluster', cluster)}
     <button>Show</button>
   </form>`;
 }

@@ -15,7 +15,7 @@ import { recordsAnswer } from '../../accounting/answer-shapes';
 import { FILTER, definedOnly, intervalOf, SORTS, wholeDays } from '../../routes/accounting';
 import { queryCount, queryFlag, queryTime, queryWord, type Values } from '../../routes/parameter';
 import type { RouteRequest } from '../../routes/route';
-import { field, hidden, option } from '../form';
+import { field, hidden, select } from '../form';
 import { html, named, samePage, type Child, type Html } from '../html';
 import { section } from '../layout';
 import { askAccounting, pageRoute } from '../page';
@@ -54,6 +54,10 @@ type Choice = Values<typeof PARAMETERS>;
 /** What was chosen, as values and as it was written. */
 type Asked = Pick<RouteRequest<typeof PARAMETERS>, 'values' | 'query'>;
 
+const ANY = ['', 'any'] as const;
+const ENDS = [ANY, ['true', 'badly'], ['false', 'well']] as const;
+const STATES = [ANY, ...STATUSES.map((state) => [state, state] as const)];
+
 function filters({ values, query }: Asked): Html {
   const ended = values.failed === undefined ? '' : String(values.failed);
   const { since = '7d', states = '', sort = 'time', cluster } = query;
@@ -61,22 +65,8 @@ function filters({ values, query }: Asked): Html {
     ${field('owner', 'user', query.owner)} ${field('project', 'project', query.project)}
     ${field('job_name', 'name or pattern', query.job_name)} ${field('queue', 'queue', query.queue)}
     ${field('host', 'hosts', query.host)} ${field('since', 'since', since)} ${field('until', 'until', query.until)}
-    <label
-      >ended<select name="failed">
-        ${option('', 'any', ended)}${option('true', 'badly', ended)}${option('false', 'well', ended)}
-      </select></label
-    >
-    <label
-      >state<select name="states">
-        ${option('', 'any', states)} ${STATUSES.map((state) => option(state, state, states))}
-      </select></label
-    >
-    <label
-      >order<select name="sort">
-        ${SORTS.map((key) => option(key, SORT_NAMES[key], sort))}
-      </select></label
-    >
-    ${hidden('cluster', cluster)}
+    ${select('failed', 'ended', ENDS, ended)} ${select('states', 'state', STATES, states)}
+    ${select('sort', 'order', Object.entries(SORT_NAMES), sort)} ${hidden('cluster', cluster)}
     <button>Show</button>
   </form>`;
 }
