@@ -4,7 +4,6 @@ import { hasTask } from '../../../gridengine/qstat/expand-tasks';
 import type { ClusterView, JobView, PendingView } from '../../../live/cluster-view';
 import type { JobOrTask } from '../../../live/unfinished-job';
 import { jobKey } from '../../../report/job/job-run';
-import { problemLine, whenText } from '../../../report/live/headline';
 import { JOB_COLUMNS } from '../../../report/live/jobs-table';
 import { jobNumber } from '../../../report/live/labels';
 import type { LiveColumn } from '../../../report/live/live-column';
@@ -19,7 +18,8 @@ import { route, type RouteRequest } from '../../routes/route';
 import { querySeries } from '../charts/series';
 import { html, samePage, type Html } from '../html';
 import { HTML_TYPE, section } from '../layout';
-import { askIfKnown, pageRoute, redirect, RELOAD_SECONDS } from '../page';
+import { ageOf, reloadPart } from '../live-parts';
+import { askIfKnown, pageRoute, redirect } from '../page';
 import { webScreen } from '../screen';
 import { pairs } from '../table';
 import { arrayPart, arrayView } from './job-array';
@@ -50,13 +50,6 @@ function rowPart<T>(columns: readonly LiveColumn<T>[], row: T, screen: Screen): 
     return text === '' ? [] : [[head, text] as const];
   });
   return pairs(items);
-}
-
-/** How old Grid Engine's figures are, and why they are not newer. */
-function ageOf(view: ClusterView, rows: 'list' | 'pending', screen: Screen): Html {
-  const problem = problemLine(view, screen);
-  return html`<p class="faint">${whenText(view, rows, screen)}</p>
-    ${problem === null ? null : html`<p class="alert">${problem}</p>`}`;
 }
 
 function livePart(view: ClusterView, screen: Screen): Html | null {
@@ -141,21 +134,6 @@ function recordParts({ array, answer }: Records, chart: ChartChoice, screen: Scr
   return array === null ? parts : [...parts, arrayPart(array, screen)];
 }
 
-/** `linkOf`: the page as it was asked for, with changes. */
-function reloadLink(
-  doing: string,
-  reloads: boolean,
-  linkOf: (changes: { readonly reload: 'true' | undefined }) => string,
-): Html {
-  const path = linkOf({ reload: undefined });
-  return reloads
-    ? html`<p class="only-screen">This page reloads every ${RELOAD_SECONDS} s: <a href="${path}">stop</a>.</p>`
-    : html`<p class="only-screen" data-live="${RELOAD_SECONDS}">
-        This job is ${doing}: <a href="${path}">reload</a> now, or
-        <a href="${linkOf({ reload: 'true' })}">every ${RELOAD_SECONDS} s</a>.
-      </p>`;
-}
-
 const jobPage = pageRoute({
   path: '/job/{job}',
   description: 'a job: what it requested and used, how it ended, what to request next time',
@@ -182,7 +160,7 @@ const jobPage = pageRoute({
       body: html`${parts.length === 0 ? html`<h1>Job ${jobNumber(wanted)}</h1>` : parts}
       ${problem === null ? null : html`<p class="alert">${problem.message}</p>`}
       ${now === null ? null : livePart(now, screen)} ${waiting === null ? null : waitingPart(waiting, screen)}
-      ${doing === null ? null : reloadLink(doing, reload, linkOf)}
+      ${doing === null ? null : reloadPart(reload, (next) => linkOf({ reload: next }), `This job is ${doing}: `)}
       ${answer === null ? null : othersPart(answer, linkOf({ all: 'true' }))}`,
     };
   },

@@ -4,7 +4,6 @@ import type { ClusterView, HostView, JobView } from '../../../live/cluster-view'
 import { formatCount, plural } from '../../../report/format/units';
 import { riskLine } from '../../../report/live/at-risk';
 import { shareOfJob } from '../../../report/live/figures';
-import { problemLine, whenText } from '../../../report/live/headline';
 import { describeTotals, totalHosts } from '../../../report/live/host-totals';
 import { HOST_COLUMNS } from '../../../report/live/hosts-table';
 import { JOB_COLUMNS } from '../../../report/live/jobs-table';
@@ -22,7 +21,8 @@ import { hostMap, HOST_SHADES, SHADE_NAMES } from '../charts/host-map';
 import { field, hidden } from '../form';
 import { html, linkTo, named, samePage, type Child, type Html } from '../html';
 import { choices, HTML_TYPE, section, type Page } from '../layout';
-import { pageAnswer, pageBody, RELOAD_SECONDS } from '../page';
+import { ageOf, reloadPart } from '../live-parts';
+import { pageAnswer, pageBody } from '../page';
 import { webScreen } from '../screen';
 import { noRows, paging, table } from '../table';
 
@@ -139,27 +139,16 @@ function hostsPart(hosts: readonly HostView[], { values, query }: Asked, screen:
   ];
 }
 
-function reloadPart({ values, query }: Asked): Html {
-  const path = samePage('/', query, { reload: null });
-  return values.reload === true
-    ? html`<p class="only-screen">This page reloads every ${RELOAD_SECONDS} s: <a href="${path}">stop</a>.</p>`
-    : html`<p class="only-screen" data-live="${RELOAD_SECONDS}">
-        <a href="${path}">Reload</a> now, or
-        <a href="${samePage('/', query, { reload: 'true' })}">every ${RELOAD_SECONDS} s</a>.
-      </p>`;
-}
-
 function nowOf(view: ClusterView, asked: Asked, now: number): Page {
   const screen = webScreen(now);
   const { owner: owners, project: projects, queue: queues, host: names } = asked.values;
   const filter = { owner: owners, project: projects, queue: queues, host: names };
-  const problem = problemLine(view, screen);
   const cluster = view.cluster === '' ? null : html` <span class="faint">${named(view.cluster)}</span>`;
   return {
     title: 'Now',
     body: html`<h1>Now${cluster}</h1>
-      <p class="faint">${whenText(view, 'list', screen)}</p>
-      ${problem === null ? null : html`<p class="alert">${problem}</p>`} ${reloadPart(asked)} ${filters(asked)}
+      ${ageOf(view, 'list', screen)}
+      ${reloadPart(asked.values.reload === true, (reload) => samePage('/', asked.query, { reload }))} ${filters(asked)}
       ${risksPart(chooseRisks(view, filter, now).risks, screen)}
       ${jobsPart(chooseJobs(view, filter).jobs, asked, screen)}
       ${hostsPart(chooseHosts(view, filter).hosts, asked, screen)}`,
