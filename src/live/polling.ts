@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { cellDirectory } from '../gridengine/find-cell';
 import type { Settings } from '../record/settings';
 import type { LiveCell } from './poll-tools';
@@ -37,44 +38,31 @@ export function startPolling(
   const intervalMs = interval * 1000;
   const began = performance.now();
   const stopping = new AbortController();
-  let timer: NodeJS.Timeout | null = null;
-  let running: Promise<void> | null = null;
-  let again = false;
+  const isStopped = (): boolean => stopping.signal.aborted;
+  /** Ends the pause before the next poll, also one that has not begun yet. */
+  let waking = new AbortController();
 
-  const look = async (): Promise<void> => {
-    try {
-      const snapshot = await source(stopping.signal);
-      if (!stopping.signal.aborted) onSnapshot(snapshot);
-    } catch (error) {
-      if (!stopping.signal.aborted) onError(error);
+  const run = async (): Promise<void> => {
+    while (!isStopped()) {
+      waking = new AbortController();
+      try {
+        const snapshot = await source(stopping.signal);
+        if (!isStopped()) onSnapshot(snapshot);
+      } catch (error) {
+        if (!isStopped()) onError(error);
+      }
+      const age = performance.now() - began;
+      const pause = (Math.floor(age / intervalMs) + 1) * intervalMs - age;
+      await sleep(pause, undefined, { signal: waking.signal }).catch(() => undefined);
     }
   };
-  const schedule = (): void => {
-    const age = performance.now() - began;
-    const next = again ? 0 : (Math.floor(age / intervalMs) + 1) * intervalMs - age;
-    again = false;
-    timer = setTimeout(tick, next);
-  };
-  const tick = (): void => {
-    timer = null;
-    running = look().finally(() => {
-      running = null;
-      if (!stopping.signal.aborted) schedule();
-    });
-  };
-  tick();
+  const ended = run();
   return {
-    wake: () => {
-      if (running !== null) again = true;
-      else if (timer !== null) {
-        clearTimeout(timer);
-        tick();
-      }
-    },
+    wake: () => waking.abort(),
     stop: async () => {
       stopping.abort();
-      if (timer !== null) clearTimeout(timer);
-      await running;
+      waking.abort();
+      await ended;
     },
   };
 }

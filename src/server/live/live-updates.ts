@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LiveCell } from '../../live/poll-tools';
 import { ownSource, startPolling, type Polling, type Source } from '../../live/polling';
 import type { ClusterView } from '../../live/cluster-view';
@@ -41,22 +42,14 @@ function problemOf({ running, hosts, details }: Snapshot): string | null {
 
 /** A request for the pending jobs; `done` resolves when their list is new or asking failed, after 5 s at most. */
 class AskedFor {
-  readonly done: Promise<void>;
   readonly #since = Date.now();
-  #resolve: () => void = () => undefined;
-
-  constructor() {
-    this.done = new Promise((resolve) => {
-      const timer = setTimeout(resolve, PENDING_PATIENCE_MS);
-      this.#resolve = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
+  readonly #answered = new AbortController();
+  readonly done: Promise<void> = sleep(PENDING_PATIENCE_MS, undefined, { signal: this.#answered.signal }).catch(
+    () => undefined,
+  );
 
   look({ running, pending }: Snapshot): void {
-    if ((pending?.triedAt ?? -Infinity) >= this.#since || running.problem !== null) this.#resolve();
+    if ((pending?.triedAt ?? -Infinity) >= this.#since || running.problem !== null) this.#answered.abort();
   }
 }
 
