@@ -10,7 +10,7 @@ interface FetchOptions {
   readonly pending?: boolean;
   readonly timeoutMs?: number;
   readonly mostBytes?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The server answers from memory, so if it needs longer there is a problem. */

@@ -42,13 +42,10 @@ function isOfOtherCell({ cell }: Snapshot, { SGE_ROOT: root, SGE_CELL: named }: 
 /** The server's snapshot; null: the site runs no server, or none for this cell. */
 async function ofServer({ settings, env, pending, signal }: LiveOptions): Promise<Snapshot | null> {
   for (let tries = 1; ; tries++) {
-    const snapshot = await fetchSnapshot(settings.serve_socket, {
-      pending,
-      ...(signal === undefined ? {} : { signal }),
-    });
+    const snapshot = await fetchSnapshot(settings.serve_socket, { pending, signal });
     if (snapshot === null || isOfOtherCell(snapshot, env)) return null;
     if (!pending || snapshot.pending !== null || tries === PENDING_TRIES) return snapshot;
-    await sleep(PENDING_PAUSE_MS, undefined, signal === undefined ? {} : { signal });
+    await sleep(PENDING_PAUSE_MS, undefined, { signal });
   }
 }
 
@@ -81,7 +78,7 @@ export async function liveSnapshot(options: LiveOptions): Promise<LiveSnapshot> 
       pending,
       poll: (before) => poll(before, rules, tools, pending, signal),
       longestPollMs: longestPollMs(settings),
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     signal?.throwIfAborted();
     return { snapshot, source: 'shared', warning };

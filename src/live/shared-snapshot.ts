@@ -32,7 +32,7 @@ export interface SharingOptions {
   readonly poll: (before: PollState) => Promise<PollState>;
   /** The longest time of a poll, in ms; a process that holds the lock for longer has been stopped (SIGSTOP). */
   readonly longestPollMs: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The longest wait for a newer answer if there is an older one to show. */
@@ -189,7 +189,7 @@ export async function sharedState(options: SharingOptions): Promise<PollState> {
       const waited = Date.now() - began;
       if (waited > TOUCH_MS && Date.now() - fstatSync(lock).mtimeMs > longestPollMs) return await pollAndShare();
       if (found !== null && waited > PATIENCE_MS) return found;
-      await sleep(pause * (0.75 + Math.random() / 2), undefined, signal === undefined ? {} : { signal });
+      await sleep(pause * (0.75 + Math.random() / 2), undefined, { signal });
     }
   } finally {
     closeSync(lock);

@@ -15,6 +15,6 @@ export async function socketGet(
 ): ReturnType<typeof wholeAnswer> {
   const { signal, agent = false } = options;
   const headers = { accept: 'application/json', host: 'localhost' };
-  const asked = request({ socketPath, path: target, headers, agent, ...(signal === undefined ? {} : { signal }) });
+  const asked = request({ socketPath, path: target, headers, agent, signal });
   return wholeAnswer(asked, options);
 }
