@@ -18,28 +18,16 @@ import { Listening } from './http/listening';
 import type { LiveState } from './live/live-state';
 import { hostHeaderCheck } from './http/host-header';
 import { newProjectsOf } from './access/projects';
+import type { Site } from './routes/route';
 import { ROUTES } from './routes/routes';
 import { PAGES } from './web/pages';
 import { Tokens } from './access/tokens';
 import { newUserNames, type UserNames } from './access/name-service';
 
 export interface ServerOptions {
-  readonly settings: Pick<
-    Settings,
-    | 'grid_engine'
-    | 'poll_interval'
-    | 'metrics_jobs'
-    | 'metrics_job_names'
-    | 'report_dir'
-    | 'rules_file'
-    | 'advise_submissions'
-    | 'serve_names'
-    | 'serve_hosts'
-    | 'serve_admins'
-    | 'serve_tokens'
-    | 'serve_url'
-    | 'visibility'
-  >;
+  readonly settings: Site['settings'] &
+    AccessSettings &
+    Pick<Settings, 'metrics_job_names' | 'serve_hosts' | 'serve_url'>;
   readonly addresses: readonly ListenAddress[];
   readonly live: Pick<LiveState, 'current'>;
   /** What callers may see, asked for at each request; left out: as `settings` say. */
