@@ -1,4 +1,5 @@
-import type { SummaryGroup, SummaryQuery } from '../../../accounting/summary';
+import type { RecordFilter } from '../../../accounting/store';
+import type { SummaryGroup } from '../../../accounting/summary';
 import type { MemoryPrediction } from '../../../report/advice/class-advice';
 import { formatPercent } from '../../../report/format/units';
 import { summaryAnswer } from '../../accounting/answer-shapes';
@@ -12,8 +13,6 @@ import { sumCells, SUM_COLUMNS } from './sums';
 const LISTED = 10;
 /** Kinds are looked for among this many users. */
 const USERS = 5;
-
-type Query = SummaryQuery & { readonly limit: number };
 
 export interface Kind extends SummaryGroup {
   readonly owner: string;
@@ -33,7 +32,7 @@ function predictionOf(
 }
 
 /** The kinds of jobs of one user. */
-async function kindsOf(asked: Asker, owner: string, query: Omit<Query, 'by' | 'limit'>): Promise<readonly Kind[]> {
+async function kindsOf(asked: Asker, owner: string, query: RecordFilter): Promise<readonly Kind[]> {
   const question = { what: 'summary', query: { ...query, owner, by: 'job_name', limit: LISTED } } as const;
   const { groups } = await askAccounting(asked, question, summaryAnswer);
   const kinds = groups.flatMap((group) => (group.key === null ? [] : [{ ...group, owner, name: group.key }]));
@@ -82,11 +81,7 @@ function kindsTable(
 }
 
 /** The kinds of jobs of these users, those that requested most first. */
-export async function findKinds(
-  asked: Asker,
-  query: Omit<Query, 'by' | 'limit'>,
-  users: readonly string[],
-): Promise<readonly Kind[]> {
+export async function findKinds(asked: Asker, query: RecordFilter, users: readonly string[]): Promise<readonly Kind[]> {
   const found = await Promise.all(users.slice(0, USERS).map((user) => kindsOf(asked, user, query)));
   return found
     .flat()
