@@ -4,7 +4,7 @@ import { MIB } from '../../base/units';
 import { isOwnUid, UNKNOWN_UID } from '../access/caller';
 import { HttpProblem } from './http-problem';
 
-/** Connections in all. */
+/** Connections in all: where there are more, those make room that have been idle longest. */
 export const MOST_CONNECTIONS = 1024;
 /** How many of these are kept for root and the server's own user alone. */
 const KEPT = 64;
@@ -28,6 +28,8 @@ const MOST_UNREAD_BYTES = 128 * MIB;
 export class ConnectionLimit {
   /** Uids that the name service knows: a bounded number, unlike unknown uids, which are not kept. */
   readonly #known = new Set<number>();
+  /** All connections, those that were used last at the end. */
+  readonly #all = new Set<Socket>();
   readonly #lookedUp = new WeakMap<Socket, Promise<void>>();
   #lookups = 0;
   #users = 0;
@@ -42,6 +44,19 @@ export class ConnectionLimit {
    * `countedUid`: the uid to which a user's connections count; UNKNOWN_UID for users unknown to the name service.
    */
   constructor(private readonly countedUid: (uid: number) => Promise<number>) {}
+
+  /** Takes in a new connection, and closes the one that has been idle longest if there are as many as may be. */
+  enter(socket: Socket): void {
+    this.#all.add(socket);
+    socket.once('close', () => this.#all.delete(socket));
+    if (this.#all.size < MOST_CONNECTIONS) return;
+    for (const idle of this.#all) {
+      if (idle === socket || (this.#underWay.get(idle) ?? 0) > 0) continue;
+      idle.destroy();
+      this.#all.delete(idle);
+      return;
+    }
+  }
 
   /** Admits a new connection of a user, once it is known to which uid it counts. */
   admitUser(socket: Socket, uid: number): void {
@@ -89,7 +104,10 @@ export class ConnectionLimit {
     const before = this.#underWay.get(socket) ?? 0;
     if (before >= MOST_UNDER_WAY) return false;
     this.#underWay.set(socket, before + 1);
-    response.once('close', () => this.#underWay.set(socket, (this.#underWay.get(socket) ?? 1) - 1));
+    response.once('close', () => {
+      this.#underWay.set(socket, (this.#underWay.get(socket) ?? 1) - 1);
+      if (this.#all.delete(socket)) this.#all.add(socket);
+    });
     return true;
   }
 

@@ -188,6 +188,7 @@ export function createHttpServer(options: HttpOptions): Server {
   server.setTimeout(IDLE_MS);
   server.on('clientError', refuse);
   server.on('connection', (socket) => {
+    limit.enter(socket);
     const uid = options.uidOf(socket);
     const host = socket.remoteAddress === undefined ? null : hostAddress(socket.remoteAddress);
     if (uid !== null) limit.admitUser(socket, uid);

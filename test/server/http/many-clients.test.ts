@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { Agent } from 'node:http';
+import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { ordinary } from '../../report/sample-records';
 import { ask, startTestSite, type Got } from '../test-site';
@@ -67,5 +69,17 @@ describe('a server that ends', () => {
     await ended;
     await assert.rejects(ask({ port: site.port }, { path: '/qhost' }), /ECONNREFUSED/);
     await assert.rejects(ask({ socketPath: site.socket }, { path: '/qhost' }), /ENOENT|ECONNREFUSED/);
+  });
+});
+
+describe('connections that are not used', () => {
+  it('make room for new ones', async (t) => {
+    const site = await startTestSite(t);
+    for (let count = 0; count < 1100; count++) {
+      const socket = connect(site.port, '127.0.0.1');
+      t.after(() => socket.destroy());
+      await once(socket, 'connect');
+    }
+    assert.equal((await site.get('/v1/health')).status, 200);
   });
 });
