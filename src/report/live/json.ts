@@ -22,30 +22,43 @@ const head = answerObject('Head', HEAD);
 
 const line = (fields: Fields): string => escapeJson(JSON.stringify(fields));
 
-function list<T>(name: string, kind: AnswerObject<T>, items: readonly T[]): string {
-  const rows = items.map((item) => line(kind.fields(item)));
-  return `"${name}":[${rows.length === 0 ? '' : `\n${rows.join(',\n')}\n`}]`;
+/** Text in pieces, which are made as they are asked for. */
+type Pieces = Iterable<string>;
+
+function* list<T>(name: string, kind: AnswerObject<T>, items: readonly T[]): Pieces {
+  yield `"${name}":[`;
+  for (const [index, item] of items.entries()) yield `${index === 0 ? '' : ','}\n${line(kind.fields(item))}`;
+  yield items.length === 0 ? ']' : '\n]';
 }
 
-function whole(view: ClusterView, parts: readonly string[]): string {
-  return `${line(head.fields(view)).slice(0, -1)},${parts.join(',')}}\n`;
+function* whole(view: ClusterView, parts: readonly Pieces[]): Pieces {
+  yield line(head.fields(view)).slice(0, -1);
+  for (const part of parts) {
+    yield ',';
+    yield* part;
+  }
+  yield '}\n';
 }
 
 /** `{"schema":1,"cluster":...,"jobs":[...],"pending":[...]}`, a job a line; `pending` null: not asked for. */
-export function renderJobsJson({ view, jobs, pending }: JobsReport): string {
-  const waiting = pending === null ? '"pending":null' : list('pending', PENDING_JOB, pending);
+export function jobsJson({ view, jobs, pending }: JobsReport): Pieces {
+  const waiting = pending === null ? ['"pending":null'] : list('pending', PENDING_JOB, pending);
   return whole(view, [list('jobs', RUNNING_JOB, jobs), waiting]);
 }
 
 /** `{"schema":1,"cluster":...,"jobs":[...]}`, the most urgent first. */
-export function renderRisksJson({ view, risks }: RisksReport): string {
+export function risksJson({ view, risks }: RisksReport): Pieces {
   return whole(view, [list('jobs', JOB_AT_RISK, risks)]);
 }
 
 /** `{"schema":1,"cluster":...,"hosts":[...],"totals":{...}}`, a host a line, with its jobs. */
-export function renderHostsJson({ view, hosts }: HostsReport): string {
-  return whole(view, [list('hosts', HOST, hosts), `"totals":${line(HOST_TOTALS.fields(totalHosts(hosts)))}`]);
+export function hostsJson({ view, hosts }: HostsReport): Pieces {
+  return whole(view, [list('hosts', HOST, hosts), [`"totals":${line(HOST_TOTALS.fields(totalHosts(hosts)))}`]]);
 }
+
+export const renderJobsJson = (report: JobsReport): string => [...jobsJson(report)].join('');
+export const renderRisksJson = (report: RisksReport): string => [...risksJson(report)].join('');
+export const renderHostsJson = (report: HostsReport): string => [...hostsJson(report)].join('');
 
 function withHead(members: Readonly<Record<string, Schema>>): Schema {
   const { properties, required } = head.schema as { readonly properties: object; readonly required: readonly string[] };

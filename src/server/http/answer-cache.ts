@@ -22,13 +22,20 @@ export class AnswerCache {
    * The body for this key and this state; a new `state` object drops all bodies. A kept body is returned at once,
    * others are made in turn. Rejects as RenderTurns does.
    */
-  async get(state: object, key: string, requester: Requester, make: () => Body): Promise<Body> {
+  async get(state: object, key: string, requester: Requester, make: () => Body | Promise<Body>): Promise<Body> {
     if (state !== this.#state) {
       this.#state = state;
       this.#bodies = newBodies();
     }
     // The next state may come while this one waits for its turn.
     const bodies = this.#bodies;
-    return bodies.get(key) ?? this.turns.take(requester, () => bodies.getOrMake(key, make));
+    return (
+      bodies.get(key) ??
+      this.turns.take(requester, async () => {
+        const body = bodies.get(key) ?? (await make());
+        bodies.set(key, body);
+        return body;
+      })
+    );
   }
 }

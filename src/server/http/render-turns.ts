@@ -10,23 +10,25 @@ const LONGEST_PAUSE_MS = 20;
  * turn, with a pause after each for the server's other work.
  */
 export class RenderTurns {
-  readonly #queue = new FairQueue<() => void>();
+  readonly #queue = new FairQueue<() => Promise<unknown>>();
   #isBusy = false;
 
   /**
    * Calls `make` when it is the requester's turn, and resolves to its result. Rejects with what `make` throws, or with
    * HttpProblem if the client leaves before.
    */
-  take<T>({ key, gone }: Requester, make: () => T): Promise<T> {
+  take<T>({ key, gone }: Requester, make: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#queue.remove(key, turn);
         reject(new HttpProblem(503, 'the client has left'));
       };
-      const turn = (): void => {
+      const turn = (): Promise<unknown> => {
         gone?.removeEventListener('abort', leave);
         // Rejects with what `make` throws.
-        resolve(new Promise((made) => made(make())));
+        const made = new Promise<T>((done) => done(make()));
+        resolve(made);
+        return made.catch(() => undefined);
       };
       if (gone?.aborted === true) {
         leave();
@@ -36,18 +38,18 @@ export class RenderTurns {
       this.#queue.add(key, turn);
       if (this.#isBusy) return;
       this.#isBusy = true;
-      setImmediate(() => this.#next());
+      setImmediate(() => void this.#next());
     });
   }
 
-  #next(): void {
+  async #next(): Promise<void> {
     const turn = this.#queue.take();
     this.#isBusy = turn !== undefined;
     if (turn === undefined) return;
     const began = performance.now();
-    turn();
+    await turn();
     const pauseMs = Math.min(performance.now() - began, LONGEST_PAUSE_MS);
-    if (pauseMs < 1) setImmediate(() => this.#next());
-    else setTimeout(() => this.#next(), pauseMs);
+    if (pauseMs < 1) setImmediate(() => void this.#next());
+    else setTimeout(() => void this.#next(), pauseMs);
   }
 }

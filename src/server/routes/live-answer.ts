@@ -1,6 +1,6 @@
 import type { ClusterView } from '../../live/cluster-view';
 import type { Snapshot } from '../../live/snapshot';
-import { JSON_TYPE, makeBody } from '../http/body';
+import { JSON_TYPE, makeBody, makeFromPieces } from '../http/body';
 import { HttpProblem } from '../http/http-problem';
 import type { LiveCluster } from '../live/live-state';
 import type { Parameters } from './parameter';
@@ -57,13 +57,14 @@ export const visibleOf = (asked: Pick<LiveRequest, 'site' | 'access'>): Visible 
 export async function answerFromLive(
   asked: LiveRequest,
   { key, type = JSON_TYPE }: { readonly key: string; readonly type?: string },
-  make: (visible: Visible) => string,
+  make: (visible: Visible) => string | Iterable<string>,
 ): Promise<RouteAnswer> {
   const { site, access, now, requester } = asked;
   const visible = visibleOf(asked);
   const { live } = visible;
-  const body = await site.cache.get(live, `${key} ${accessKey(access)}`, requester, () =>
-    makeBody(type, make(visible)),
-  );
+  const body = await site.cache.get(live, `${key} ${accessKey(access)}`, requester, () => {
+    const made = make(visible);
+    return typeof made === 'string' ? makeBody(type, made) : makeFromPieces(type, made);
+  });
   return { body, maxAge: untilNextPoll(live.snapshot, now, site.settings.poll_interval) };
 }

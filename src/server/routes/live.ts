@@ -1,14 +1,7 @@
 import { integer, object, string } from '../../base/shape';
 import { snapshotToJson } from '../../live/snapshot-json';
 import { escapeJson } from '../../report/format/escape';
-import {
-  HOSTS_SCHEMA,
-  JOBS_SCHEMA,
-  renderHostsJson,
-  renderJobsJson,
-  renderRisksJson,
-  RISKS_SCHEMA,
-} from '../../report/live/json';
+import { HOSTS_SCHEMA, JOBS_SCHEMA, hostsJson, jobsJson, risksJson, RISKS_SCHEMA } from '../../report/live/json';
 import {
   chooseHosts,
   chooseJobs,
@@ -48,7 +41,7 @@ const liveRoute = route({
   answer: (asked) => {
     if (asked.values.pending === true) void asked.site.wantPending();
     return answerFromLive(asked, { key: `live ${JSON.stringify(asked.values)}` }, ({ view }) =>
-      renderJobsJson(chooseJobs(view, asked.values)),
+      jobsJson(chooseJobs(view, asked.values)),
     );
   },
 });
@@ -62,7 +55,7 @@ const hostsRoute = route({
   problems: [503],
   answer: (asked) =>
     answerFromLive(asked, { key: `hosts ${JSON.stringify(asked.values)}` }, ({ view }) =>
-      renderHostsJson({ ...chooseHosts(view, asked.values), details: true }),
+      hostsJson({ ...chooseHosts(view, asked.values), details: true }),
     ),
 });
 
@@ -75,7 +68,7 @@ const atRiskRoute = route({
   problems: [503],
   answer: (asked) =>
     answerFromLive(asked, { key: `at-risk ${JSON.stringify(asked.values)}` }, ({ view }) =>
-      renderRisksJson(chooseRisks(view, asked.values, asked.now)),
+      risksJson(chooseRisks(view, asked.values, asked.now)),
     ),
 });
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { Agent } from 'node:http';
+import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
+import { busySnapshots } from '../../live/busy-snapshot';
 import { ordinary } from '../../report/sample-records';
-import { ask, startTestSite, type Got } from '../test-site';
+import { ask, NOW, startTestSite, type Got } from '../test-site';
 
 const CLIENTS = 500;
 const PATHS = ['/qhost', '/qstat', '/v1/live', '/v1/hosts', '/v1/job/4711', '/v1/health'];
@@ -69,6 +70,25 @@ describe('a server that ends', () => {
     await ended;
     await assert.rejects(ask({ port: site.port }, { path: '/qhost' }), /ECONNREFUSED/);
     await assert.rejects(ask({ socketPath: site.socket }, { path: '/qhost' }), /ENOENT|ECONNREFUSED/);
+  });
+});
+
+describe('an answer about many running jobs', () => {
+  it('does not hold up others while it is made', async (t) => {
+    const site = await startTestSite(t, { snapshot: busySnapshots(200, 20_000)(NOW) });
+    let begun = false;
+    const large = request({ host: '127.0.0.1', port: site.port, path: '/v1/live', agent: false });
+    large.on('response', (answer) => {
+      begun = true;
+      answer.resume();
+    });
+    const ended = once(large, 'close');
+    large.end();
+    await once(large, 'finish');
+    for (let asked = 0; asked < 2; asked++) await site.get('/icon.svg');
+    assert.equal(begun, false);
+    await ended;
+    assert.equal(begun, true);
   });
 });
 
