@@ -100,26 +100,23 @@ function failed<T>(answer: Answer<T> | null, empty: T, problem: string, triedAt:
   return { at: answer?.at ?? null, value: answer?.value ?? empty, problem, triedAt };
 }
 
-/** The numbers of running jobs, each once. */
-function runningIds(running: readonly ListedJob[]): readonly number[] {
-  return [...new Set(running.map(({ job }) => job))];
-}
-
 /** Makes the queries that are due, one after another; a failed one keeps its last good answer. Never rejects. */
 export async function poll(
   before: PollState,
   rules: PollRules,
   tools: PollTools,
-  pending: boolean,
+  wantsPending: boolean,
   signal?: AbortSignal,
 ): Promise<PollState> {
-  const due = dueQueries(before, rules, tools.now(), pending);
+  const due = dueQueries(before, rules, tools.now(), wantsPending);
   const round = new PollRound(before, tools, signal);
-  if (due.has('running')) await round.askRunning();
-  if (due.has('hosts')) await round.askHosts();
-  if (due.has('details')) await round.askDetails();
-  if (due.has('pending')) await round.askPending();
-  return round.state();
+  let { running, hosts, details, pending } = before.snapshot;
+  if (due.has('running')) running = await round.list(jobsQuery('running', 'rs', tools), running);
+  if (due.has('hosts')) hosts = await round.list(hostsQuery(tools), hosts);
+  if (due.has('details')) details = await round.details(running, details);
+  if (due.has('pending')) pending = await round.list(jobsQuery('pending', 'p', tools), pending);
+  const { dialect, history } = round;
+  return { snapshot: { ...before.snapshot, dialect, running, hosts, details, pending }, history };
 }
 
 /** A query for a list that one of Grid Engine's clients prints. */
@@ -130,11 +127,19 @@ interface ListQuery<T> {
   readonly reader: (onItem: (item: T) => void) => AnswerReader;
 }
 
-/** The queries of one poll, and their results so far. */
+function jobsQuery(query: 'running' | 'pending', states: string, { readers }: PollTools): ListQuery<ListedJob> {
+  const args = ['-u', '*', '-s', states, '-r', '-ext', '-urg', '-xml'];
+  return { query, client: 'qstat', args, reader: readers.jobList };
+}
+
+function hostsQuery({ readers }: PollTools): ListQuery<QhostHost> {
+  return { query: 'hosts', client: 'qhost', args: ['-F', '-q', '-j', '-xml'], reader: readers.qhost };
+}
+
+/** The queries of one poll. */
 class PollRound {
-  readonly #history: Record<Query, QueryHistory>;
-  #snapshot: Snapshot;
-  #dialect: Dialect;
+  readonly history: Record<Query, QueryHistory>;
+  dialect: Dialect;
   /** Why qmaster can't be reached; the remaining queries then fail at once, instead of each waiting for a timeout. */
   #obstacle: string | null = null;
 
@@ -143,47 +148,15 @@ class PollRound {
     private readonly tools: PollTools,
     private readonly signal: AbortSignal | undefined,
   ) {
-    this.#history = { ...before.history };
-    this.#snapshot = before.snapshot;
-    this.#dialect = before.snapshot.dialect;
-  }
-
-  state(): PollState {
-    return { snapshot: { ...this.#snapshot, dialect: this.#dialect }, history: this.#history };
-  }
-
-  async askRunning(): Promise<void> {
-    const running = await this.#list({ ...this.#qstat('rs'), query: 'running' }, this.#snapshot.running);
-    this.#snapshot = { ...this.#snapshot, running };
-  }
-
-  async askHosts(): Promise<void> {
-    const reader = this.tools.readers.qhost;
-    const args = ['-F', '-q', '-j', '-xml'];
-    const hosts = await this.#list({ query: 'hosts', client: 'qhost', args, reader }, this.#snapshot.hosts);
-    this.#snapshot = { ...this.#snapshot, hosts };
-  }
-
-  async askPending(): Promise<void> {
-    const pending = await this.#list({ ...this.#qstat('p'), query: 'pending' }, this.#snapshot.pending);
-    this.#snapshot = { ...this.#snapshot, pending };
-  }
-
-  /** Asks for the usage of running jobs. */
-  async askDetails(): Promise<void> {
-    this.#snapshot = { ...this.#snapshot, details: await this.#details() };
-  }
-
-  #qstat(states: 'rs' | 'p'): Omit<ListQuery<ListedJob>, 'query'> {
-    const args = ['-u', '*', '-s', states, '-r', '-ext', '-urg', '-xml'];
-    return { client: 'qstat', args, reader: this.tools.readers.jobList };
+    this.history = { ...before.history };
+    this.dialect = before.snapshot.dialect;
   }
 
   #isStopped(): boolean {
     return this.signal?.aborted === true;
   }
 
-  async #list<T>(
+  async list<T>(
     { query, client, args, reader }: ListQuery<T>,
     last: Answer<readonly T[]> | null,
   ): Promise<Answer<readonly T[]>> {
@@ -201,13 +174,13 @@ class PollRound {
     if (this.#isStopped()) return last ?? EMPTY;
     this.#note(query, answer);
     if (answer.problem !== null) return failed(last, [], answer.problem, triedAt);
-    if (answer.end.dialect !== 'unknown') this.#dialect = answer.end.dialect;
+    if (answer.end.dialect !== 'unknown') this.dialect = answer.end.dialect;
     return { at: triedAt, value: items, problem: null, triedAt };
   }
 
-  async #details(): Promise<Snapshot['details']> {
-    const { details: last, running } = this.#snapshot;
-    const ids = runningIds(running.value);
+  /** Asks for the usage of running jobs. */
+  async details(running: Snapshot['running'], last: Snapshot['details']): Promise<Snapshot['details']> {
+    const ids = [...new Set(running.value.map(({ job }) => job))];
     const now = this.tools.now();
     if (this.#isStopped()) return last;
     if (this.#obstacle !== null) return failed(last, [], this.#obstacle, last.triedAt);
@@ -232,8 +205,8 @@ class PollRound {
     query: Query,
     { problem, tookMs, unreachable }: Pick<ClientAnswer, 'problem' | 'tookMs' | 'unreachable'>,
   ): void {
-    const failures = problem === null ? 0 : this.#history[query].failures + 1;
-    this.#history[query] = { failures, tookMs, unreachable };
+    const failures = problem === null ? 0 : this.history[query].failures + 1;
+    this.history[query] = { failures, tookMs, unreachable };
     if (problem !== null && unreachable) this.#obstacle = problem;
   }
 }
