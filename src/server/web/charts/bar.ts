@@ -33,13 +33,8 @@ export function bracketBar(lower: number, upper: number | null, limit: number | 
   </svg>`;
 }
 
-interface KeyItem {
-  readonly fill: string;
-  readonly text: string;
-}
-
 /** What the colours of a chart mean. */
-export function chartKey(items: readonly KeyItem[]): Html {
+export function chartKey(items: readonly { readonly fill: string; readonly text: string }[]): Html {
   const shown = items.map(
     ({ fill, text }) =>
       html`<span

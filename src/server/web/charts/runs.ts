@@ -82,6 +82,7 @@ export function runsChart(
     </circle>`;
   });
   const stopped = runs.filter((run) => run.stopped).length;
+  const asked = requested > scale.top ? `requested, up to ${formatRequested(requested)}` : 'requested';
   const words = `Peaks of ${formatCount(runs.length)} runs: at most ${formatBytes(needed, 'up')}${
     advised === null ? '' : `; advised ${advised.text}`
   }`;
@@ -94,13 +95,6 @@ export function runsChart(
     ${chartKey([
       { fill: 'used', text: 'peak of a run' },
       ...(stopped === 0 ? [] : [{ fill: 'fill-bad', text: 'stopped at its limit' }]),
-      ...(requested > 0
-        ? [
-            {
-              fill: 'fill-asked',
-              text: requested > scale.top ? `requested, up to ${formatRequested(requested)}` : 'requested',
-            },
-          ]
-        : []),
+      ...(requested > 0 ? [{ fill: 'fill-asked', text: asked }] : []),
     ])}`;
 }
