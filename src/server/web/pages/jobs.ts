@@ -29,8 +29,7 @@ const EACH = 50;
 /** At most this many pages: to see more, a user narrows the filter. */
 const MOST_PARTS = 40;
 
-/** The parts of a record's filter that people choose by. */
-const CHOICES = {
+const PARAMETERS = {
   cluster: FILTER.cluster,
   owner: FILTER.owner,
   project: FILTER.project,
@@ -39,17 +38,12 @@ const CHOICES = {
   job_name: FILTER.job_name,
   states: FILTER.states,
   failed: FILTER.failed,
-};
-const PARAMETERS = {
-  ...CHOICES,
   since: queryTime('start of the period; of two days or more, of that day, UTC (default: 7d)'),
   until: queryTime('end of the period, not included (default: now)'),
   sort: queryWord('largest or latest first (default: time)', SORTS),
   all_sums: queryFlag('add up all of them, however many records have to be read'),
   page: queryCount(`part of the list, ${EACH} records each`, MOST_PARTS),
 };
-
-type Choice = Values<typeof PARAMETERS>;
 
 /** What was chosen, as values and as it was written. */
 type Asked = Pick<RouteRequest<typeof PARAMETERS>, 'values' | 'query'>;
@@ -117,32 +111,23 @@ function jobsTable(lines: readonly RecordLine[], { values, query }: Asked, scree
   );
 }
 
-function titleOf({ owner: user, project: group }: Choice): readonly [string, Html] {
+function titleOf({
+  owner: user,
+  project: group,
+}: Pick<Values<typeof PARAMETERS>, 'owner' | 'project'>): readonly [string, Html] {
   if (user !== undefined) return [`Jobs of ${user}`, html`Jobs of ${named(user)}`];
   if (group !== undefined) return [`Jobs of project ${group}`, html`Jobs of project ${named(group)}`];
   return ['Jobs', html`Jobs`];
 }
 
-type Filter = Pick<Choice, keyof typeof CHOICES>;
-
-const filterOf = ({ cluster, owner, project, queue, host, job_name, states, failed }: Choice): Filter => ({
-  ...{ cluster, owner, project, queue, host, job_name, states, failed },
-});
-
-function queryOf(choice: Choice, now: number): ReturnType<typeof intervalOf> & ReturnType<typeof definedOnly<Filter>> {
-  return { ...wholeDays(intervalOf(choice.since, choice.until, now)), ...definedOnly(filterOf(choice)) };
-}
-
-/** The jobs of a user, of a project, or of all: what they add up to, and each of them. */
 export const jobsPage = pageRoute({
   path: '/jobs',
   isForm: true,
   description: 'the jobs of a user, a project, or of all: sums, kinds of jobs, and each job, by filters',
   parameters: PARAMETERS,
   make: async (asked) => {
-    const choice = asked.values;
-    const { page = 1, sort = 'time', all_sums: all = false } = choice;
-    const query = queryOf(choice, asked.now);
+    const { since, until, page = 1, sort = 'time', all_sums: all = false, ...filter } = asked.values;
+    const query = { ...wholeDays(intervalOf(since, until, asked.now)), ...definedOnly(filter) };
     const wanted = { what: 'records', query: { ...query, sort, limit: page * EACH + 1, totals: false } } as const;
     // A user who sorts the list or turns its pages looks for a job, not for sums.
     const extent = all ? 'all' : page === 1 && sort === 'time' ? 'kept' : 'few';
@@ -152,7 +137,7 @@ export const jobsPage = pageRoute({
     ]);
     const shown = records.slice((page - 1) * EACH, page * EACH).map(({ record }) => record);
     const more = records.length > page * EACH && page < MOST_PARTS;
-    const [title, heading] = titleOf(choice);
+    const [title, heading] = titleOf(filter);
     return {
       title,
       body: html`<h1>${heading}</h1>
