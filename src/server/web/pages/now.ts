@@ -141,17 +141,16 @@ function hostsPart(hosts: readonly HostView[], { values, query }: Asked, screen:
 
 function nowOf(view: ClusterView, asked: Asked, now: number): Page {
   const screen = webScreen(now);
-  const { owner: owners, project: projects, queue: queues, host: names } = asked.values;
-  const filter = { owner: owners, project: projects, queue: queues, host: names };
+  const { values } = asked;
   const cluster = view.cluster === '' ? null : html` <span class="faint">${named(view.cluster)}</span>`;
   return {
     title: 'Now',
     body: html`<h1>Now${cluster}</h1>
       ${ageOf(view, 'list', screen)}
-      ${reloadPart(asked.values.reload === true, (reload) => samePage('/', asked.query, { reload }))} ${filters(asked)}
-      ${risksPart(chooseRisks(view, filter, now).risks, screen)}
-      ${jobsPart(chooseJobs(view, filter).jobs, asked, screen)}
-      ${hostsPart(chooseHosts(view, filter).hosts, asked, screen)}`,
+      ${reloadPart(values.reload === true, (reload) => samePage('/', asked.query, { reload }))} ${filters(asked)}
+      ${risksPart(chooseRisks(view, values, now).risks, screen)}
+      ${jobsPart(chooseJobs(view, values).jobs, asked, screen)}
+      ${hostsPart(chooseHosts(view, values).hosts, asked, screen)}`,
   };
 }
 
@@ -186,7 +185,6 @@ const shared = new SharedPages();
 /** How long a page that was made for one user is shown to others: it says how old its figures are. */
 const AGES_MS = 5000;
 
-/** The running cluster: jobs at risk, all jobs, all hosts. Made once for all who see the same. */
 export const nowPage = route({
   path: '/',
   isForm: true,

@@ -88,13 +88,11 @@ export function sumCells(totals: Totals): readonly Child[] {
 export function groupsTable(
   what: string,
   groups: readonly SummaryGroup[],
-  linkOf: (key: string) => string | null,
+  linkOf: (key: string) => string,
 ): Html | null {
   if (groups.length === 0) return null;
-  const nameOf = (key: string | null): Child => {
-    const link = key === null ? null : linkOf(key);
-    return key === null ? '(none)' : link === null ? named(key) : html`<a href="${link}">${named(key)}</a>`;
-  };
+  const nameOf = (key: string | null): Child =>
+    key === null ? '(none)' : html`<a href="${linkOf(key)}">${named(key)}</a>`;
   return table(
     `By ${what}, most requested memory-hours first`,
     [{ head: what }, ...SUM_COLUMNS],
