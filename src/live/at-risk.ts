@@ -25,7 +25,6 @@ interface RiskOptions {
   readonly share: number;
 }
 
-/** The default for `share`. */
 export const FULL_SHARE = 0.9;
 /** How long before the limit is reached a warning is sent: early enough to act, late enough to be no mere guess. */
 const WARNED_WITHIN_MS = 4 * HOUR_MS;

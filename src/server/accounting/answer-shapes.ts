@@ -301,10 +301,8 @@ export const tasksAnswer = part(
   }),
 );
 
-/** The last heartbeats of running jobs. */
 export const runningAnswer = part('Running', object({ schema, records: many(record) }));
 
-/** The last heartbeat of each host. */
 export const nodesAnswer = part('Nodes', object({ schema, nodes: many(part('Node', nodeHeartbeatShape)) }));
 
 const group: Shape<SummaryGroup> = part(

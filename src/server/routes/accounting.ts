@@ -80,7 +80,6 @@ interface JobValues {
   readonly cluster?: string | undefined;
 }
 
-/** The records of a job (array task). */
 export function jobQuestion({ job, ...choice }: JobValues, site: Site): AccountingQuery {
   const task = job.task === null ? {} : { task_id: job.task };
   const query = { job_id: job.job, ...task, ...definedOnly(choice) };
@@ -102,7 +101,6 @@ const jobRoute = route({
   answer: (asked) => ask(asked, jobQuestion(asked.values, asked.site)),
 });
 
-/** An array job, its tasks added up. */
 export function arrayQuestion({ job, cluster }: JobValues, site: Site): AccountingQuery {
   const query = { job_id: job.job, ...definedOnly({ cluster }) };
   return { what: 'array', query, dialect: dialectOf(site), rulesFile: site.settings.rules_file };

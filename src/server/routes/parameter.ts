@@ -71,7 +71,6 @@ export const pathJob: PathParameter<JobOrTask> = {
   read: readJob,
 };
 
-/** Several jobs or tasks, separated by commas. */
 export function queryJobs(description: string, most: number): QueryParameter<readonly JobOrTask[]> {
   return {
     in: 'query',
@@ -143,7 +142,6 @@ export function queryCount(description: string, most: number): QueryParameter<nu
   };
 }
 
-/** Several whole numbers, separated by commas. */
 export function queryNumbers(description: string, most: number): QueryParameter<readonly number[]> {
   return {
     in: 'query',
@@ -167,7 +165,6 @@ export function queryShare(description: string): QueryParameter<number> {
   };
 }
 
-/** Several of `words`, separated by commas. */
 export function queryWords<T extends string>(description: string, words: readonly T[]): QueryParameter<readonly T[]> {
   const choice = words.join('|');
   return {

@@ -90,7 +90,6 @@ interface RouteOf<P extends Parameters> {
 
 export type Route = RouteOf<Parameters>;
 
-/** The defaults of a route. */
 const USUAL = { type: JSON_TYPE, schema: null, problems: [] } as const;
 
 type Definition<P extends Parameters> = Omit<RouteOf<P>, keyof typeof USUAL> &

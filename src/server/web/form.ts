@@ -1,6 +1,5 @@
 import { html, type Html } from './html';
 
-/** A text field of a form. */
 export function field(name: string, label: string, value: string | number | undefined): Html {
   return html`<label>${label}<input name="${name}" value="${value ?? ''}" /></label>`;
 }

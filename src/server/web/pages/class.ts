@@ -141,7 +141,6 @@ function pageOf(answer: ClassAnswer, choice: Choice, screen: Screen): Page {
   };
 }
 
-/** A kind of job: what its runs needed, what to request for the next, and how that advice would have done. */
 export const classPage = pageRoute({
   path: '/class',
   isForm: true,

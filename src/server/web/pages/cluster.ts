@@ -23,7 +23,6 @@ const NAMES: Readonly<Record<Dimension, string>> = {
 
 const SPANS = ['1d', '7d', '30d', '90d', '365d'] as const;
 
-/** All jobs of a time: their sums, day by day and by user, project .... */
 export const clusterPage = pageRoute({
   path: '/cluster',
   isForm: true,

@@ -124,7 +124,6 @@ async function courseOfKind(asked: Asker, jobs: readonly Compared[]): Promise<Co
   return answer?.course ?? null;
 }
 
-/** Jobs beside each other, and beside runs of their kind. */
 export const comparePage = pageRoute({
   path: '/compare',
   isForm: true,

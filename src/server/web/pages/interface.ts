@@ -3,7 +3,6 @@ import { ROUTES } from '../../routes/routes';
 import { html } from '../html';
 import { pageRoute } from '../page';
 
-/** Shows people what programs can ask. */
 export const interfacePage = pageRoute({
   path: '/v1',
   description: 'what programs can ask here',
