@@ -155,14 +155,15 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
 /** The values of each series, by its name. */
 const POINTS = map(list(number(), NO_END));
 
-/** Columns of the table `series` that queries read together with a record: start, step, points. */
+/** Columns of the table `series` before those of a record: start, step, points; NULL if the series is not read. */
 export const SERIES_CELLS = 3;
 
 function seriesAt(cells: readonly Cell[], at: number): MemorySeries | null {
-  const [start, step, points] = [cells[at], cells[at + 1], cells[at + 2]];
+  const start = cells[at];
+  const points = cells[at + 2];
   if (typeof start !== 'number' || typeof points !== 'string') return null;
   const { rss_bytes = [], ...others } = fromJson(POINTS, points, 'points');
-  return { start: new Date(start).toISOString(), step_seconds: Number(step) / 1000, rss_bytes, others };
+  return { start: new Date(start).toISOString(), step_seconds: Number(cells[at + 1]) / 1000, rss_bytes, others };
 }
 
 /** The cells of these columns (SERIES_CELLS), to write. */
@@ -222,21 +223,21 @@ export const damageOf = (error: unknown): unknown =>
   error instanceof RangeError || error instanceof SyntaxError ? new DamagedRecord(error.message) : error;
 
 /**
- * The record of a row that begins at `at` in `cells`; `series`: where its series begins, null: not read. Fields that
- * the plan lacks are empty. Throws DamagedRecord.
+ * The record whose series (SERIES_CELLS) begins at `at` in `cells`; its own columns come next. Fields that the plan lacks
+ * are empty. Throws DamagedRecord.
  */
 export function fromRow(
   cells: readonly Cell[],
   at: number,
-  series: number | null,
   words: WordCodec,
   plan: RowPlan = ALL_FIELDS,
 ): StoredRecord {
   return withDamage(() => {
     const fields: Record<string, unknown> = { ...NO_FIELDS };
-    const merged = at + plan.merged;
-    for (const { name, at: from, read } of plan.fields) fields[name] = read(cells, at + from, words);
-    if (series !== null) fields.series = seriesAt(cells, series);
+    const first = at + SERIES_CELLS;
+    const merged = first + plan.merged;
+    for (const { name, at: from, read } of plan.fields) fields[name] = read(cells, first + from, words);
+    fields.series = seriesAt(cells, at);
     return {
       record: fields as unknown as JobRecord,
       ended: cells[merged] === 1,

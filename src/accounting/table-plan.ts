@@ -1,7 +1,7 @@
 import { tableValue, type PlainColumn, type TableColumn, type TableValue } from '../record/plain-columns';
 import type { JobRecord } from '../record/record';
 import { FIELD_CODECS, type Cell, type Column, type PlainCell, type WordCodec } from './columns';
-import { withDamage, NO_FIELDS } from './row';
+import { NO_FIELDS, SERIES_CELLS, withDamage } from './row';
 
 type Rows = readonly (readonly Cell[])[];
 
@@ -58,23 +58,23 @@ export class TablePlan {
     this.#derivedFrom = fields.filter(({ name }) => derivedFrom.has(name));
   }
 
-  /** The wanted columns of rows that begin at `from`. Throws DamagedRecord. */
-  read(rows: Rows, from: number, words: WordCodec): readonly TableColumn[] {
+  /** The wanted columns of rows, which have SERIES_CELLS before their own columns. Throws DamagedRecord. */
+  read(rows: Rows, words: WordCodec): readonly TableColumn[] {
     return withDamage(() => {
-      const records = this.#derivedFrom.length === 0 ? [] : rows.map((row) => this.#record(row, from, words));
+      const records = this.#derivedFrom.length === 0 ? [] : rows.map((row) => this.#record(row, words));
       return this.wanted.map((column, index) => {
         const reader = this.#readers[index] ?? null;
         return reader === null
           ? records.map((record) => tableValue(column, record))
-          : readColumn(rows, from + reader.at, reader.cell, words);
+          : readColumn(rows, SERIES_CELLS + reader.at, reader.cell, words);
       });
     });
   }
 
-  #record(row: readonly Cell[], from: number, words: WordCodec): JobRecord {
+  #record(row: readonly Cell[], words: WordCodec): JobRecord {
     // The prototype gives the other fields their empty values, without a copy.
     const fields = Object.create(NO_FIELDS) as Record<string, unknown>;
-    for (const { name, codec, at } of this.#derivedFrom) fields[name] = codec.read(row, from + at, words);
+    for (const { name, codec, at } of this.#derivedFrom) fields[name] = codec.read(row, SERIES_CELLS + at, words);
     return fields as unknown as JobRecord;
   }
 }

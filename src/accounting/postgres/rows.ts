@@ -44,11 +44,11 @@ function numbered(rows: Rows, at: number, columns: readonly Column[], words: Own
 /** Records from rows that have `namedColumns` from index `at` on. */
 export function readRows(rows: Rows, at: number, plan: RowPlan = ALL_FIELDS): readonly StoredRecord[] {
   const words = new OwnNumbers();
-  return numbered(rows, at, plan.columns, words).map((cells) => fromRow(cells, at + SERIES_CELLS, at, words, plan));
+  return numbered(rows, at, plan.columns, words).map((cells) => fromRow(cells, at, words, plan));
 }
 
 /** Plain columns from rows that have `namedColumns`. */
 export function readTable(rows: Rows, plan: TablePlan): readonly TableColumn[] {
   const words = new OwnNumbers();
-  return plan.read(numbered(rows, 0, plan.columns, words), SERIES_CELLS, words);
+  return plan.read(numbered(rows, 0, plan.columns, words), words);
 }

@@ -22,13 +22,13 @@ import { createMerger } from './write/merger';
 import { openForReading, openForWriting } from './database/open';
 import { putStatus, readStatuses } from './node-status';
 import { prepared } from './database/prepared';
-import { cellsOf, COUNT_OF_JOB, jobQuery, jobsQuery, pageQuery, recordsQuery, runningQuery } from './read/queries';
+import { COUNT_OF_JOB, jobQuery, jobsQuery, pageQuery, recordIn, recordsQuery, runningQuery } from './read/queries';
 import { jobLines } from './read/job-lines';
 import { largestRecords } from './read/largest';
 import { recordPages, recordTables } from './read/pages';
 import { taskTable } from './read/tasks';
 import { conditionOf } from './read/record-filter';
-import { fromRow, rowPlan, SERIES_CELLS } from '../row';
+import { rowPlan, type RowPlan } from '../row';
 import { daysOfKey } from './read/spans';
 import { staleHours } from './write/stale-hours';
 import { summarise } from './sums/summarise';
@@ -39,7 +39,7 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
   const condition = conditionOf(query, words);
   if (condition === null) return [];
   const plan = rowPlan(query.fields);
-  const recordOf = (row: string): StoredRecord => fromRow(cellsOf(row), SERIES_CELLS, null, words, plan);
+  const recordOf = (row: string): StoredRecord => recordIn(row, words, plan);
   if (sort !== 'time') {
     const ids = largestRecords(db, words, condition, { ...query, sort, limit });
     const rows = prepared<[string], string>(db, pageQuery(plan.columns, false), 'pluck');
@@ -65,6 +65,11 @@ function hasMany(db: Database, { job_id, task_id, most_whole: most }: JobQuery):
 }
 
 function reader(db: Database, words: Words): AccountingReader {
+  /** The records of a query with rows as those of `pageQuery`. */
+  const read = (sql: string, parameters: object | string, plan?: RowPlan): StoredRecord[] => {
+    const rows = prepared<[object | string], string>(db, sql, 'pluck').iterate(parameters);
+    return Array.from(rows, (row) => recordIn(row, words, plan));
+  };
   /** The cluster's number; undefined: no cluster is asked for, null: the store has none of that name. */
   const clusterId = (cluster: string | undefined): number | null | undefined =>
     cluster === undefined ? undefined : words.find('cluster', cluster);
@@ -77,21 +82,14 @@ function reader(db: Database, words: Words): AccountingReader {
         const many = hasMany(db, query);
         const by = { task: query.task_id !== undefined, cluster: cluster !== undefined, series: !many };
         const plan = rowPlan(many ? query.fields : undefined, false);
-        const statement = prepared<object, string>(db, jobQuery(by, plan.columns), 'pluck');
-        const found: StoredRecord[] = [];
-        for (const row of statement.iterate(parameters))
-          found.push(fromRow(cellsOf(row), SERIES_CELLS, many ? null : 0, words, plan));
+        const found = read(jobQuery(by, plan.columns), parameters, plan);
         return { ...arrangeAttempts(found, query), ...(many ? { few_fields: true } : {}) };
       }),
     taskTable: (query) => asPromise(db, () => db.transaction(() => taskTable(db, words, query))()),
     jobs: (numbers, fields) =>
       asPromise(db, () => {
         const plan = rowPlan(fields);
-        const statement = prepared<[string], string>(db, jobsQuery(plan.columns), 'pluck');
-        const found: StoredRecord[] = [];
-        for (const row of statement.iterate(JSON.stringify(numbers)))
-          found.push(fromRow(cellsOf(row), SERIES_CELLS, null, words, plan));
-        return found;
+        return read(jobsQuery(plan.columns), JSON.stringify(numbers), plan);
       }),
     records: (query: RecordsQuery) =>
       // One transaction, so that the list and its totals are of the same moment.
@@ -115,11 +113,7 @@ function reader(db: Database, words: Words): AccountingReader {
       asPromise(db, () => {
         const id = clusterId(cluster);
         if (id === null) return [];
-        const parameters = { since, cluster_id: id };
-        const statement = prepared<typeof parameters, string>(db, runningQuery(id !== undefined), 'pluck');
-        const storedOf = (row: string): StoredRecord => fromRow(cellsOf(row), SERIES_CELLS, 0, words);
-        const read = db.transaction(() => statement.all(parameters).map(storedOf));
-        return read().sort(byPlace);
+        return read(runningQuery(id !== undefined), { since, cluster_id: id }).sort(byPlace);
       }),
     nodes: ({ since }) => asPromise(db, () => readStatuses(db, since)),
     close: () => asPromise(db, () => void db.close()),

@@ -6,16 +6,13 @@ import { openForReading } from '../database/open';
 import { asPromise } from '../database/faults';
 import { IDENTITY, NEWEST, NEXT_RECORDS, RECORDS_OF, STATES_OF } from './queries';
 
-/** In the rows of NEXT_RECORDS and RECORDS_OF the record comes after the id. */
-const ROW_AT = 1;
-
 /** The SQLite store at `path` as a feed. Throws StoreError. */
 export function openSqliteFeed(path: string): RecordFeed {
   const db = openForReading(path);
   const words = createWords(db);
   const recordOf = (row: readonly Cell[]): NumberedRecord => ({
     id: Number(row[0]),
-    record: fromRow(row, ROW_AT, null, words).record,
+    record: fromRow(row, 1, words).record,
   });
   return {
     identity: () => asPromise(db, () => db.prepare<[], string>(IDENTITY).pluck().get() ?? ''),

@@ -3,13 +3,13 @@ import { groupBy } from '../../../base/group-by';
 import type { JobRecord } from '../../../record/record';
 import { FirstStarts, type Wait } from '../../first-starts';
 import { inOrder, endOrStart, type JobLine, type JobLinesAnswer } from '../../job-line';
-import { fromRow, rowPlan, SERIES_CELLS } from '../../row';
+import { rowPlan } from '../../row';
 import type { JobLinesWanted, RecordFilter } from '../../store';
 import type { Span } from '../../sums/periods';
 import { GRID_ENGINE, HELD_BYTES, SELF_REPORTED, SLOTS } from '../../sums/fact-columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
-import { cellsOf, pageQuery, selected } from './queries';
+import { pageQuery, recordIn, selected } from './queries';
 import { conditionOf, type Condition } from './record-filter';
 import { daysOfKey } from './spans';
 
@@ -140,9 +140,7 @@ function readRecords(db: Database, words: Words, { fields }: JobLinesWanted, ids
   const plan = rowPlan(fields);
   const known = [...new Set(ids)];
   const rows = prepared<[string], string>(db, pageQuery(plan.columns, false), 'pluck').all(JSON.stringify(known));
-  return new Map(
-    rows.map((row, index) => [known[index] ?? 0, fromRow(cellsOf(row), SERIES_CELLS, null, words, plan).record]),
-  );
+  return new Map(rows.map((row, index) => [known[index] ?? 0, recordIn(row, words, plan).record]));
 }
 
 function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Words): JobLine | null {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Cell } from '../../columns';
-import { fromRow, rowPlan, SERIES_CELLS } from '../../row';
+import { fromRow, rowPlan } from '../../row';
 import type { PagesQuery, RecordFilter, RecordPage, RecordTables } from '../../store';
 import { TablePlan } from '../../table-plan';
 import type { Words } from '../database/dictionary';
@@ -60,7 +60,7 @@ export async function* recordPages(db: Database, words: Words, query: PagesQuery
   const plan = rowPlan(query.fields);
   const ids = select(db, words, query);
   yield* pagesOf(db, ids, pageQuery(plan.columns, query.fields?.includes('series') ?? false), (rows) => ({
-    records: rows.map((row) => fromRow(row, SERIES_CELLS, 0, words, plan)),
+    records: rows.map((row) => fromRow(row, 0, words, plan)),
     of: ids.length,
   }));
 }
@@ -74,7 +74,7 @@ export const recordTables = (db: Database, words: Words): RecordTables => ({
   read: (ids, columns) => {
     const plan = new TablePlan(columns);
     return pagesOf(db, ids, pageQuery(plan.columns, false), (rows) => ({
-      columns: plan.read(rows, SERIES_CELLS, words),
+      columns: plan.read(rows, words),
       rows: rows.length,
     }));
   },

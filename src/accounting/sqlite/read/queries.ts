@@ -1,24 +1,29 @@
 import { SORTS, type AmountSort } from '../../sorts';
 import type { Condition } from './record-filter';
-import type { Cell, Column } from '../../columns';
-import { ALL_FIELDS, COLUMN_NAMES } from '../../row';
+import type { StoredRecord } from '../../../record/merge';
+import type { Cell, Column, WordCodec } from '../../columns';
+import { ALL_FIELDS, COLUMN_NAMES, fromRow, type RowPlan } from '../../row';
 
 /** The SQL of the store, kept apart from its use, so that a test can ask SQLite for the plan of each statement. */
 
 const rowOf = (columns: readonly Column[]): string => columns.map(({ name }) => `r.${name}`).join(', ');
 const ROW = rowOf(ALL_FIELDS.columns);
-/** The chart's columns, as `fromRow` reads them. */
+/** The chart's columns, which `fromRow` reads before the row; the same without the chart. */
 const SERIES = 's.start, s.step_ms, s.points';
+const NO_SERIES = 'NULL, NULL, NULL';
 /** A series and a row as one JSON list, which is read in two thirds of the time of separate cells. */
 const jsonRow = (columns: readonly Column[], withSeries: boolean): string =>
-  `json_array(${withSeries ? SERIES : 'NULL, NULL, NULL'}, ${rowOf(columns)})`;
+  `json_array(${withSeries ? SERIES : NO_SERIES}, ${rowOf(columns)})`;
 /** The cells of such a row. */
 export const cellsOf = (row: string): readonly Cell[] => JSON.parse(row) as readonly Cell[];
+/** The record of such a row. Throws DamagedRecord. */
+export const recordIn = (row: string, words: WordCodec, plan?: RowPlan): StoredRecord =>
+  fromRow(cellsOf(row), 0, words, plan);
 const FROM_RECORD = 'FROM record r';
 const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
 
 /**
- * In the rows of all queries come first what the query names first, then the series (3 columns) if it is read, then the
+ * In the rows of all queries come first what the query names first, then the series (NULLs if it is not read), then the
  * record. Parameters: @job_id, @task_id, @pe_task_id, @cluster_id.
  */
 export const FIND_RECORD = `SELECT r.id, ${SERIES}, ${ROW}
@@ -29,7 +34,7 @@ export const FIND_RECORD = `SELECT r.id, ${SERIES}, ${ROW}
  * Rows as those of FIND_RECORD, without the series: the records of a job's master, and of its task @pe_task_id or
  * (@all) of all tasks. Other parameters: @job_id, @task_id, @cluster_id.
  */
-export const FIND_PARTS = `SELECT r.id, NULL, NULL, NULL, ${ROW}
+export const FIND_PARTS = `SELECT r.id, ${NO_SERIES}, ${ROW}
   ${FROM_RECORD}
   WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.cluster_id = @cluster_id
     AND (@all OR r.pe_task_id IS NULL OR r.pe_task_id = @pe_task_id)`;
@@ -141,7 +146,10 @@ export function largestQuery(condition: Pick<Condition, 'sql' | 'index'>, sort: 
 export const IDENTITY = 'SELECT id FROM store';
 export const NEWEST = "SELECT seq FROM sqlite_sequence WHERE name = 'record'";
 /** Parameters: the number before, how many. */
-export const NEXT_RECORDS = `SELECT r.id, ${ROW} ${FROM_RECORD} WHERE r.id > ? ORDER BY r.id LIMIT ?`;
+export const NEXT_RECORDS = `SELECT r.id, ${NO_SERIES}, ${ROW} ${FROM_RECORD} WHERE r.id > ? ORDER BY r.id LIMIT ?`;
+/** The same with the series. */
+export const NEXT_WHOLE = `SELECT r.id, ${SERIES}, ${ROW} ${FROM_RECORD} ${WITH_SERIES}
+  WHERE r.id > ? ORDER BY r.id LIMIT ?`;
 /** Parameter of both: ids, a JSON list. */
 export const STATES_OF = `SELECT r.id, r.status FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value`;
-export const RECORDS_OF = `SELECT r.id, ${ROW} FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value`;
+export const RECORDS_OF = `SELECT r.id, ${NO_SERIES}, ${ROW} FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value`;

@@ -5,7 +5,8 @@ import { isStoreFault, storeError } from '../database/faults';
 import type { Cell } from '../../columns';
 import { openForReading } from '../database/open';
 import { FILE_COLUMNS, FROM_FILES } from '../import/imported-files';
-import { COLUMN_NAMES, columnAt, fromRow, SERIES_CELLS } from '../../row';
+import { columnAt, fromRow, SERIES_CELLS } from '../../row';
+import { NEXT_WHOLE } from './queries';
 
 /** A record and its id; `problem`: why this one can't be read back. */
 export type NumberedRecord = { readonly id: number } & (
@@ -34,10 +35,7 @@ export interface WholeStore {
   readonly close: () => void;
 }
 
-const NEXT = `SELECT r.id, s.start, s.step_ms, s.points, ${COLUMN_NAMES.map((column) => `r.${column}`).join(', ')}
-  FROM record r LEFT JOIN series s ON s.record_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`;
-const ROW_AT = 1 + SERIES_CELLS;
-const JOB_AT = ROW_AT + columnAt('job_id');
+const JOB_AT = 1 + SERIES_CELLS + columnAt('job_id');
 const FILES = `SELECT f.id, ${FILE_COLUMNS} ${FROM_FILES} ORDER BY f.id`;
 const RUNNING = 1;
 const TOTALS = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,
@@ -68,7 +66,7 @@ export function openWholeStore(path: string): WholeStore {
   const read = (cells: readonly Cell[]): NumberedRecord => {
     const id = Number(cells[0]);
     try {
-      return { id, stored: fromRow(cells, ROW_AT, 1, words) };
+      return { id, stored: fromRow(cells, 1, words) };
     } catch (error) {
       if (isStoreFault(error) || !(error instanceof Error)) throw error;
       return { id, stored: null, problem: `record ${id} (job ${cells[JOB_AT] ?? ''}): ${error.message}` };
@@ -77,7 +75,9 @@ export function openWholeStore(path: string): WholeStore {
   return {
     count: (after) => one('SELECT count(*) FROM record WHERE id > ?', after),
     next: (after, limit) =>
-      withStoreErrors(() => db.prepare<[number, number], readonly Cell[]>(NEXT).raw().all(after, limit).map(read)),
+      withStoreErrors(() =>
+        db.prepare<[number, number], readonly Cell[]>(NEXT_WHOLE).raw().all(after, limit).map(read),
+      ),
     totals: (upTo) => withStoreErrors(() => db.prepare<[number], OwnerTotals>(TOTALS).all(upTo)),
     files: () =>
       withStoreErrors(() => {

@@ -30,7 +30,7 @@ interface Candidate {
 
 const INDEXED = [...INDEXED_COLUMNS].map(columnAt);
 const OTHERS = OTHER_COLUMNS.map(columnAt);
-/** In the rows of FIND_RECORD the record comes after the id and the series. */
+/** In the rows of FIND_RECORD the record's columns come after the id and the series. */
 const ROW_AT = 1 + SERIES_CELLS;
 
 /**
@@ -62,7 +62,7 @@ export function createMerger(db: Database, words: Words, stale: StaleHours): (re
   const candidateOf = (cells: readonly Cell[]): Candidate => ({
     id: Number(cells[0]),
     row: cells.slice(ROW_AT),
-    stored: fromRow(cells, ROW_AT, 1, words),
+    stored: fromRow(cells, 1, words),
   });
   /** Passes requests from masters to slave tasks that lack them. */
   const passRequests = ({ job_id, task_id, pe_task_id }: JobRecord, clusterId: number): void => {
