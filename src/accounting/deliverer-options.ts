@@ -1,5 +1,4 @@
 import { holdsPassword, isPostgresUrl } from '../record/postgres-url';
-import type * as SettingsModule from '../record/settings';
 
 export interface DelivererOptions {
   readonly accounting: string;
@@ -13,11 +12,11 @@ export interface DelivererOptions {
 }
 
 const DELIVERER_USAGE =
-  'usage: deliverer.js (--settings FILE | --accounting PATH|URL) [--credentials FILE] [--mode 0640] [--patience SECONDS] [--allow-root]';
+  'usage: deliverer.js --accounting PATH|URL [--credentials FILE] [--mode 0640] [--patience SECONDS] [--allow-root]';
 
-const VALUES = ['--settings', '--accounting', '--credentials', '--mode', '--patience'] as const;
+const VALUES = ['--accounting', '--credentials', '--mode', '--patience'] as const;
 
-/** Options of the command line over those of the settings file. Throws Error with the usage, or SettingsError. */
+/** The options of the command line. Throws Error with the usage. */
 export function delivererOptions(argv: readonly string[]): DelivererOptions {
   const given = new Map<string, string>();
   for (let index = 0; index < argv.length; index++) {
@@ -27,18 +26,19 @@ export function delivererOptions(argv: readonly string[]): DelivererOptions {
       throw new Error(`"${option}" is unknown or lacks its value; ${DELIVERER_USAGE}`);
     given.set(option, value);
   }
-  const file = given.get('--settings');
-  // The TOML parser is loaded only where there is TOML: this process starts at every job's end.
-  const settings =
-    file === undefined ? null : (require('../record/settings') as typeof SettingsModule).loadSettings(file);
-  const accounting = given.get('--accounting') ?? settings?.accounting;
-  const mode = given.get('--mode') ?? settings?.accounting_mode ?? '0640';
-  const patience = Number(given.get('--patience') ?? settings?.delivery_patience ?? 600);
-  const credentials = given.get('--credentials') ?? settings?.accounting_credentials ?? '';
-  if (accounting === undefined || !(accounting.startsWith('/') || isPostgresUrl(accounting)))
+  const accounting = given.get('--accounting') ?? '';
+  const mode = given.get('--mode') ?? '0640';
+  const patience = Number(given.get('--patience') ?? 600);
+  if (!(accounting.startsWith('/') || isPostgresUrl(accounting)))
     throw new Error(`the accounting DB's absolute path or URL is missing; ${DELIVERER_USAGE}`);
   if (holdsPassword(accounting)) throw new Error('the URL of the accounting DB holds a password; use --credentials');
   if (!/^0?[0-7]{3}$/.test(mode)) throw new Error(`--mode "${mode}" is not an octal permission; ${DELIVERER_USAGE}`);
   if (!(patience >= 0)) throw new Error(`--patience is not a number of seconds; ${DELIVERER_USAGE}`);
-  return { accounting, credentials, mode: parseInt(mode, 8), patience, allowRoot: given.has('--allow-root') };
+  return {
+    accounting,
+    credentials: given.get('--credentials') ?? '',
+    mode: parseInt(mode, 8),
+    patience,
+    allowRoot: given.has('--allow-root'),
+  };
 }

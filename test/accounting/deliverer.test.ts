@@ -90,20 +90,6 @@ describe('deliverer', { skip }, () => {
     assertAllOk((await finished).rows, 3);
   });
 
-  it('reads its settings', async () => {
-    const path = sharedStore();
-    const settings = join(dirname(path), 'qmemacct.toml');
-    writeFileSync(settings, `accounting = "${path}"\naccounting_mode = "0644"\n`, { mode: 0o644 });
-    const { process: child, finished } = startDeliverer(['--settings', settings]);
-    child.stdin.end(
-      some(1)
-        .map((record, id) => lineOf(id, record))
-        .join(''),
-    );
-    assertAllOk((await finished).rows, 1);
-    assert.equal(statSync(path).mode & 0o777, 0o644);
-  });
-
   it('does nothing where there is nothing to do', async () => {
     const path = sharedStore();
     assert.deepEqual(await deliver(path, []), { status: 0, rows: [], complaints: [] });
