@@ -1,10 +1,8 @@
-import type { CoverageReason } from '../record/coverage';
-import { TOTALS_NAMES, noTotals, type Totals } from '../record/totals';
-import { COVERAGE_REASONS } from '../record/coverage';
+import { newSums } from '../record/sums';
+import { noTotals, type Totals } from '../record/totals';
 import type { RecordsAnswer, Shown } from './store';
-import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
-import { chosenGroups } from './summary-answer';
-import { SHARE_STEPS } from '../record/sums';
+import type { HourOfDay, SummaryAnswer, SummaryGroup } from './summary';
+import { chosenGroups, summaryAnswer, type GroupOrder } from './summary-answer';
 
 /** Totals of no records. */
 export const NO_TOTALS: Totals = noTotals();
@@ -18,27 +16,19 @@ function plus(a: number, b: number, sign: Sign): number {
   return sign < 0 && sum < 1e-9 * a ? 0 : sum;
 }
 
-/** Totals of two sets of records that have none in common; with -1: of the first set without the second. */
-export function sumTotals(a: Totals, b: Totals, sign: Sign = 1): Totals {
-  const sums = TOTALS_NAMES.map((name) => [name, plus(a[name], b[name], sign)] as const);
-  return Object.fromEntries(sums) as Record<keyof Totals, number>;
+/** Adds figures of the same names. */
+function plusEach<F extends Readonly<Record<keyof F, number>>>(a: F, b: F, sign: Sign): F {
+  const names = Object.keys(a) as (keyof F)[];
+  return Object.fromEntries(names.map((name) => [name, plus(a[name], b[name], sign)])) as F;
 }
+
+/** Totals of two sets of records that have none in common; with -1: of the first set without the second. */
+export const sumTotals = (a: Totals, b: Totals, sign: Sign = 1): Totals => plusEach(a, b, sign);
 
 /** If one answer shows only a part, so do both together. */
 function shownOf(...answers: readonly { readonly shown?: Shown }[]): { readonly shown?: Shown } {
   const shown = answers.flatMap((answer) => answer.shown ?? [])[0];
   return shown === undefined ? {} : { shown };
-}
-
-const addLists = (a: readonly number[], b: readonly number[], sign: Sign): number[] =>
-  Array.from({ length: Math.max(a.length, b.length) }, (_, index) => plus(a[index] ?? 0, b[index] ?? 0, sign));
-
-function addHours(a: readonly HourOfDay[], b: readonly HourOfDay[], sign: Sign): HourOfDay[] {
-  return a.map((hour, index) => ({
-    requested_gib_hours: plus(hour.requested_gib_hours, b[index]?.requested_gib_hours ?? 0, sign),
-    used_gib_hours: plus(hour.used_gib_hours, b[index]?.used_gib_hours ?? 0, sign),
-    slot_hours: plus(hour.slot_hours, b[index]?.slot_hours ?? 0, sign),
-  }));
 }
 
 function addGroups(a: readonly SummaryGroup[], b: readonly SummaryGroup[], sign: Sign): SummaryGroup[] {
@@ -47,22 +37,10 @@ function addGroups(a: readonly SummaryGroup[], b: readonly SummaryGroup[], sign:
   return [...groups].flatMap(([key, totals]) => (totals.records > 0 ? [{ key, totals }] : []));
 }
 
-function coverageOf(value: (reason: CoverageReason) => number): Record<CoverageReason, number> {
-  const counts = COVERAGE_REASONS.map((reason) => [reason, value(reason)] as const);
-  return Object.fromEntries(counts) as Record<CoverageReason, number>;
-}
-
 const NO_HOUR: HourOfDay = { requested_gib_hours: 0, used_gib_hours: 0, slot_hours: 0 };
 
 /** The summary of no records. */
-export const NO_SUMMARY: SummaryAnswer = {
-  groups: [],
-  totals: NO_TOTALS,
-  hours: Array.from({ length: 24 }, () => NO_HOUR),
-  shares: Array.from({ length: SHARE_STEPS + 1 }, () => 0),
-  coverage: coverageOf(() => 0),
-  read: 0,
-};
+export const NO_SUMMARY: SummaryAnswer = summaryAnswer({ ...newSums(), groups: [], read: 0 }, { by: 'cluster' });
 
 /**
  * The summary of two sets of records that have none in common; with -1: of the first set without the second, a part of
@@ -72,16 +50,16 @@ export function addSummaries(a: SummaryAnswer, b: SummaryAnswer, sign: Sign = 1)
   return {
     groups: addGroups(a.groups, b.groups, sign),
     totals: sumTotals(a.totals, b.totals, sign),
-    hours: addHours(a.hours, b.hours, sign),
-    shares: addLists(a.shares, b.shares, sign),
-    coverage: coverageOf((reason) => plus(a.coverage[reason], b.coverage[reason], sign)),
+    hours: a.hours.map((hour, index) => plusEach(hour, b.hours[index] ?? NO_HOUR, sign)),
+    shares: a.shares.map((count, index) => plus(count, b.shares[index] ?? 0, sign)),
+    coverage: plusEach(a.coverage, b.coverage, sign),
     read: a.read + b.read,
     ...shownOf(a, b),
   };
 }
 
 /** A summary with the groups that a query asks for, in the query's order. */
-export function chooseGroups(answer: SummaryAnswer, query: Pick<SummaryQuery, 'by' | 'sort' | 'limit'>): SummaryAnswer {
+export function chooseGroups(answer: SummaryAnswer, query: GroupOrder): SummaryAnswer {
   return { ...answer, groups: chosenGroups(answer.groups, query) };
 }
 

@@ -15,20 +15,20 @@ interface RawSummary {
   readonly read: number;
 }
 
+/** Which groups are wanted, and in which order. */
+export type GroupOrder = Pick<SummaryQuery, 'by' | 'sort' | 'limit'>;
+
 export function compareKeys(a: string | null, b: string | null): number {
   return a === null || b === null ? Number(a === null) - Number(b === null) : compareText(a, b);
 }
 
 /** The total by which groups are sorted, largest first; null: they are sorted by their keys. */
-export function sortOf({ by, sort }: Pick<SummaryQuery, 'by' | 'sort'>): keyof Totals | null {
+export function sortOf({ by, sort }: GroupOrder): keyof Totals | null {
   return sort ?? (by === 'day' ? null : 'requested_gib_hours');
 }
 
 /** At most `limit` groups, largest first; days stay in their order, and the last days are kept. */
-export function chosenGroups(
-  groups: readonly SummaryGroup[],
-  query: Pick<SummaryQuery, 'by' | 'sort' | 'limit'>,
-): readonly SummaryGroup[] {
+export function chosenGroups(groups: readonly SummaryGroup[], query: GroupOrder): readonly SummaryGroup[] {
   const { limit } = query;
   const name = sortOf(query);
   const sorted = groups.toSorted(
@@ -39,7 +39,7 @@ export function chosenGroups(
 }
 
 /** The answer that a store gives. */
-export function summaryAnswer(raw: RawSummary, query: SummaryQuery): SummaryAnswer {
+export function summaryAnswer(raw: RawSummary, query: GroupOrder): SummaryAnswer {
   const hours = Array.from({ length: 24 }, (_item, hour): HourOfDay => ({
     requested_gib_hours: raw.hours[hour] ?? 0,
     used_gib_hours: raw.hours[24 + hour] ?? 0,
