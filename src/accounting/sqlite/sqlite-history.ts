@@ -3,13 +3,12 @@ import { countOld, prune, rollUp } from '../upkeep';
 import { createWords } from './database/dictionary';
 import { asPromise, storeError } from './database/faults';
 import { LineImporter } from './import/import-lines';
-import { createMerger } from './write/merger';
+import { importedFiles, unreadableLines } from './import/imported-files';
 import { openForWriting } from './database/open';
 import { storeOn } from './sqlite-store';
 import { SqliteUpkeep } from './upkeep';
-import { staleHours } from './write/stale-hours';
 
-/** Roll-ups and imports read the same pages of the indexes again and again. */
+/** Roll-ups and imports read, and write, the same pages of the indexes again and again. */
 const CACHE_KIB = 64 * 1024;
 
 /** The SQLite store at `path` with all that the nightly job and the import need. Throws StoreError. */
@@ -17,12 +16,7 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
   const db = openForWriting(path, mode);
   db.pragma(`cache_size = -${CACHE_KIB}`);
   const words = createWords(db);
-  let made: LineImporter | null = null;
-  const importer = (): LineImporter => {
-    if (made !== null) return made;
-    const stale = staleHours(db);
-    return (made = new LineImporter(db, words, stale, createMerger(db, words, stale)));
-  };
+  let importer: LineImporter | null = null;
   const withStoreErrors = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -32,9 +26,9 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
   };
   return {
     ...storeOn(db, words),
-    importedFiles: () => asPromise(db, () => importer().files.all()),
-    importLines: (batch) => asPromise(db, () => importer().importLines(batch)),
-    unreadableLines: (cluster, limit) => asPromise(db, () => importer().files.unreadable(cluster, limit)),
+    importedFiles: () => asPromise(db, () => importedFiles(db)),
+    importLines: (batch) => asPromise(db, () => (importer ??= new LineImporter(db, words)).importLines(batch)),
+    unreadableLines: (cluster, limit) => asPromise(db, () => unreadableLines(db, words, cluster, limit)),
     // Nothing to settle: nodes deliver straight into the table.
     settle: () => Promise.resolve({ settled: 0, unreadable: 0 }),
     rollUp: (work) => withStoreErrors(() => rollUp(new SqliteUpkeep(db, words), work)),

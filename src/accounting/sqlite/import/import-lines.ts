@@ -9,13 +9,11 @@ import { lineRevision } from '../../import/line-record';
 import { JOINED_COLUMNS, JOINED_SAME, LineRows } from '../../import/line-rows';
 import type { MergeOutcome } from '../../store';
 import type { Words } from '../database/dictionary';
-import type { StaleHours } from '../write/stale-hours';
-import { ImportedFiles } from './imported-files';
+import { createMerger } from '../write/merger';
+import { staleHours, type StaleHours } from '../write/stale-hours';
+import { fileRow, storeFile } from './imported-files';
 import { LineInserter } from './insert-lines';
 import { seenKeys } from './seen-keys';
-
-/** Page cache of the writer: for the ends of the indexes that an import writes to. */
-const CACHE_KIB = 64 * 1024;
 
 /** Records of a line's job, task and pe task; two are enough to tell that there are several. */
 const CANDIDATES = `SELECT ${joinableColumns()} FROM record r
@@ -26,11 +24,11 @@ const taskOf = ({ task }: PlacedLine): number | null => (task === 0 ? null : tas
 
 /**
  * Imports lines of Grid Engine's accounting. A line without any record becomes a row directly, a line that surely joins
- * a record of ours is written into its row; all others are merged like any record, by `mergeOne`. The result is the
- * same. All methods throw SQLite's errors.
+ * a record of ours is written into its row; all others are merged like any record. The result is the same.
  */
 export class LineImporter {
-  readonly files: ImportedFiles;
+  private readonly stale: StaleHours;
+  private readonly mergeOne: (record: JobRecord) => MergeOutcome;
   private readonly inserter: LineInserter;
   private readonly seen;
   private readonly rows = new Map<string, LineRows>();
@@ -39,13 +37,11 @@ export class LineImporter {
   private readonly importAll: Transaction<(batch: ImportBatch) => ImportOutcome>;
 
   constructor(
-    db: Database,
+    private readonly db: Database,
     private readonly words: Words,
-    private readonly stale: StaleHours,
-    private readonly mergeOne: (record: JobRecord) => MergeOutcome,
   ) {
-    db.pragma(`cache_size = -${CACHE_KIB}`);
-    this.files = new ImportedFiles(db, words);
+    this.stale = staleHours(db);
+    this.mergeOne = createMerger(db, words, this.stale);
     this.inserter = new LineInserter(db);
     this.seen = seenKeys(db);
     this.candidates = db.prepare<unknown[], Joinable>(CANDIDATES).raw();
@@ -53,7 +49,7 @@ export class LineImporter {
     this.importAll = db.transaction((batch) => this.importInside(batch));
   }
 
-  /** One transaction. */
+  /** One transaction. Throws SQLite's errors. */
   importLines(batch: ImportBatch): ImportOutcome {
     try {
       return this.importAll.immediate(batch);
@@ -68,7 +64,7 @@ export class LineImporter {
     const { cluster } = batch.file;
     const clusterId = this.words.intern('cluster', cluster);
     const counts = { added: 0, joined: 0, unchanged: 0 };
-    const file = this.files.rowFor(batch, clusterId);
+    const file = fileRow(this.db, batch, clusterId);
     if (file === 'conflict') return { ...counts, conflict: true };
     const rows = this.rows.get(cluster) ?? new LineRows(this.words, cluster, batch.rules ?? USUAL_RULES);
     this.rows.set(cluster, rows);
@@ -77,7 +73,7 @@ export class LineImporter {
     this.inserter.flush();
     this.seen.settle();
     this.stale.flush();
-    this.files.store(batch, file, clusterId);
+    storeFile(this.db, batch, file, clusterId);
     return { ...counts, conflict: false };
   }
 
