@@ -2,7 +2,7 @@ import { byPlace } from '../by-place';
 import { arrangeAttempts } from '../attempts';
 import type { Cell } from '../columns';
 import type { FieldName } from '../../record/fields';
-import { rowPlan } from '../row';
+import { ALL_FIELDS, rowPlan, type RowPlan } from '../row';
 import { recordTest } from '../filter-record';
 import type { StoredRecord } from '../../record/merge';
 import { countedAt } from '../../record/facts';
@@ -98,6 +98,34 @@ async function listRecords(snapshot: Snapshot, query: RecordsQuery): Promise<rea
     .map(({ stored }) => stored);
 }
 
+/** A condition on `row` that it is of the job or array task. */
+function ofJob(row: 'i' | 'r', { job_id, task_id }: JobQuery, parameters: Parameters): string {
+  const job = `${row}.job_id = ${parameters.put(job_id)}::bigint`;
+  return task_id === undefined ? job : `${job} AND coalesce(${row}.task_id, 0) = ${parameters.put(task_id)}::bigint`;
+}
+
+/** The records of the table that satisfy a condition on `r`, which has these parameters. */
+async function recordsWhere(
+  { db, source }: Snapshot,
+  condition: string,
+  { values }: Parameters,
+  plan: RowPlan,
+  withSeries: boolean,
+): Promise<readonly StoredRecord[]> {
+  const sql = `SELECT ${namedColumns(withSeries, plan)} FROM ${source.records} AS r WHERE ${condition}`;
+  return readRows(await db.rows<readonly Cell[]>(sql, values), 0, plan);
+}
+
+/** Whether a job has more records than are wanted whole. */
+async function hasMany({ db, source }: Snapshot, query: JobQuery): Promise<boolean> {
+  const { task_id, most_whole: most } = query;
+  if (most === undefined || task_id !== undefined) return false;
+  const parameters = new Parameters();
+  const sql = `SELECT count(*)::integer FROM ${source.records} AS r WHERE ${ofJob('r', query, parameters)}`;
+  const [row] = await db.rows<readonly [number]>(sql, parameters.values);
+  return (row?.[0] ?? 0) > most;
+}
+
 async function selectPages(snapshot: Snapshot, query: RecordFilter): Promise<SelectedRecords> {
   const { records, ids } = await snapshot.unsettled(query);
   const parameters = new Parameters();
@@ -139,18 +167,14 @@ export class PostgresReader implements AccountingReader {
 
   job(query: JobQuery): Promise<JobAnswer> {
     return this.ask(async (snapshot) => {
-      const parameters = new Parameters();
-      const condition = (row: 'i' | 'r'): string =>
-        [
-          `${row}.job_id = ${parameters.put(query.job_id)}::bigint`,
-          ...(query.task_id === undefined
-            ? []
-            : [`coalesce(${row}.task_id, 0) = ${parameters.put(query.task_id)}::bigint`]),
-        ].join(' AND ');
-      const waiting = await snapshot.jobsOf(condition('i'), parameters);
+      const ofWaiting = new Parameters();
+      const waiting = await snapshot.jobsOf(ofJob('i', query, ofWaiting), ofWaiting);
       const touched = [...waiting.all()];
-      const many = await this.hasMany(snapshot, query);
-      const rows = await this.readWhere(snapshot, query, waiting.ids(), many);
+      const many = await hasMany(snapshot, query);
+      const parameters = new Parameters();
+      const condition = ofJob('r', query, parameters) + notOf(waiting.ids());
+      const plan = rowPlan(many ? query.fields : undefined, false);
+      const rows = await recordsWhere(snapshot, condition, parameters, plan, !many);
       const found = [...rows, ...touched.map(({ stored }) => stored)].filter(
         ({ record }) =>
           (query.cluster === undefined || record.cluster === query.cluster) &&
@@ -158,33 +182,6 @@ export class PostgresReader implements AccountingReader {
       );
       return { ...arrangeAttempts(found, query), ...(many ? { few_fields: true } : {}) };
     });
-  }
-
-  /** Whether a job has more records than are wanted whole. */
-  private async hasMany({ db, source }: Snapshot, { job_id, task_id, most_whole: most }: JobQuery): Promise<boolean> {
-    if (most === undefined || task_id !== undefined) return false;
-    const parameters = new Parameters();
-    const [row] = await db.rows<readonly [number]>(
-      `SELECT count(*)::integer FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint`,
-      parameters.values,
-    );
-    return (row?.[0] ?? 0) > most;
-  }
-
-  private async readWhere(
-    { db, source }: Snapshot,
-    { job_id, task_id, fields }: JobQuery,
-    without: readonly number[],
-    many: boolean,
-  ): Promise<readonly StoredRecord[]> {
-    const parameters = new Parameters();
-    const plan = rowPlan(many ? fields : undefined, false);
-    const task = task_id === undefined ? '' : ` AND coalesce(r.task_id, 0) = ${parameters.put(task_id)}::bigint`;
-    const rows = await db.rows<readonly Cell[]>(
-      `SELECT ${namedColumns(!many, plan)} FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint${task}${notOf(without)}`,
-      parameters.values,
-    );
-    return readRows(rows, 0, plan);
   }
 
   async taskTable(query: TaskTableQuery): Promise<TaskTable | null> {
@@ -198,12 +195,9 @@ export class PostgresReader implements AccountingReader {
       const parameters = new Parameters();
       const list = parameters.putNumbers(numbers);
       const waiting = await snapshot.jobsOf(`i.job_id IN ${list}`, parameters);
-      const rows = await snapshot.db.rows<readonly Cell[]>(
-        `SELECT ${namedColumns(false, plan)} FROM ${snapshot.source.records} AS r WHERE r.job_id IN ${list}${notOf(waiting.ids())}`,
-        parameters.values,
-      );
+      const condition = `r.job_id IN ${list}${notOf(waiting.ids())}`;
       const held = [...waiting.all()].map(({ stored }) => ({ ...stored, record: { ...stored.record, series: null } }));
-      return [...readRows(rows, 0, plan), ...held];
+      return [...(await recordsWhere(snapshot, condition, parameters, plan, false)), ...held];
     });
   }
 
@@ -277,12 +271,11 @@ export class PostgresReader implements AccountingReader {
   running({ cluster, since }: RunningQuery): Promise<readonly StoredRecord[]> {
     return this.ask(async (snapshot) => {
       const parameters = new Parameters();
-      const waiting = await snapshot.jobsOf(`i.counted_at >= ${parameters.put(Math.ceil(since))}::bigint`, parameters);
-      const rows = await snapshot.db.rows<readonly Cell[]>(
-        `SELECT ${namedColumns(true)} FROM ${snapshot.source.records} AS r WHERE r.status = 1 AND r.revision >= $1::bigint${notOf(waiting.ids())}`,
-        [Math.ceil(since)],
-      );
-      return [...readRows(rows, 0), ...[...waiting.all()].map(({ stored }) => stored)]
+      const from = `${parameters.put(Math.ceil(since))}::bigint`;
+      const waiting = await snapshot.jobsOf(`i.counted_at >= ${from}`, parameters);
+      const condition = `r.status = 1 AND r.revision >= ${from}${notOf(waiting.ids())}`;
+      const rows = await recordsWhere(snapshot, condition, parameters, ALL_FIELDS, true);
+      return [...rows, ...[...waiting.all()].map(({ stored }) => stored)]
         .filter(
           ({ record }) =>
             record.status === 'running' &&
