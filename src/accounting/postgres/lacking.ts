@@ -1,34 +1,29 @@
 import type { OwnerTotals } from '../sqlite/read/whole-store';
 import type { Connection } from './connect';
 
-/** Sums over another store's records, added up as they are read. */
-export interface Tally {
-  readonly add: (totals: OwnerTotals) => void;
-  readonly totals: () => readonly OwnerTotals[];
-}
-
 const nameOf = ({ cluster, owner }: Pick<OwnerTotals, 'cluster' | 'owner'>): string => JSON.stringify([cluster, owner]);
 
-export function newTally(): Tally {
-  const sums = new Map<string, OwnerTotals>();
-  return {
-    add: (more) => {
-      const { cluster, owner, records, cpu, wallclock } = sums.get(nameOf(more)) ?? {
-        ...more,
-        records: 0,
-        cpu: 0,
-        wallclock: 0,
-      };
-      sums.set(nameOf(more), {
-        cluster,
-        owner,
-        records: records + more.records,
-        cpu: cpu + more.cpu,
-        wallclock: wallclock + more.wallclock,
-      });
-    },
-    totals: () => [...sums.values()],
-  };
+const NOTHING = { records: 0, cpu: 0, wallclock: 0 };
+
+/** Sums over another store's records, added up as they are read. */
+export class Tally {
+  private readonly sums = new Map<string, OwnerTotals>();
+
+  add({ cluster, owner, ...more }: OwnerTotals): void {
+    const name = nameOf({ cluster, owner });
+    const { records, cpu, wallclock } = this.sums.get(name) ?? NOTHING;
+    this.sums.set(name, {
+      cluster,
+      owner,
+      records: records + more.records,
+      cpu: cpu + more.cpu,
+      wallclock: wallclock + more.wallclock,
+    });
+  }
+
+  totals(): readonly OwnerTotals[] {
+    return [...this.sums.values()];
+  }
 }
 
 const HERE = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,
@@ -58,7 +53,7 @@ export function lacking(there: readonly OwnerTotals[], here: readonly OwnerTotal
   }
   for (const wanted of there) {
     if (wanted.owner === null) continue;
-    const found = own.get(nameOf(wanted)) ?? { records: 0, cpu: 0, wallclock: 0 };
+    const found = own.get(nameOf(wanted)) ?? NOTHING;
     const parts = [
       ...(found.records < wanted.records ? [`${wanted.records - found.records} of ${wanted.records} records`] : []),
       ...(['cpu', 'wallclock'] as const).flatMap((name) => {

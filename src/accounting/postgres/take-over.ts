@@ -1,4 +1,4 @@
-import type { ImportedFile, LongWork, UnreadableLine } from '../history-store';
+import type { ImportedFile, LongWork } from '../history-store';
 import { HEAD_BYTES } from '../import/accounting-file';
 import { partsOf } from '../../record/merge';
 import { withPatience } from '../retry';
@@ -6,8 +6,7 @@ import type { NumberedRecord, WholeStore } from '../sqlite/read/whole-store';
 import { StoreError } from '../store-error';
 import type { AccountingStore, MergeOutcome } from '../store';
 import type { Connection } from './connect';
-import { lacking, newTally, totalsHere } from './lacking';
-import type { Tally } from './lacking';
+import { lacking, Tally, totalsHere } from './lacking';
 import { PostgresHistory } from './postgres-history';
 import { schemaVersion } from './schema';
 
@@ -90,21 +89,21 @@ function includes(known: ImportedFile, file: ImportedFile): boolean {
   );
 }
 
-async function takeFile(db: Connection, file: ImportedFile, unreadable: readonly UnreadableLine[]): Promise<boolean> {
-  const history = new PostgresHistory(db);
-  const there = (await history.importedFiles()).filter(({ cluster }) => cluster === file.cluster);
+type Files = ReturnType<WholeStore['files']>;
+
+async function takeFile(store: PostgresHistory, { file, unreadable }: Files[number]): Promise<boolean> {
+  const there = (await store.importedFiles()).filter(({ cluster }) => cluster === file.cluster);
   if (there.some((known) => includes(known, file))) return false;
   const known = there.find(({ head, headBytes }) => head === file.head && headBytes === file.headBytes);
-  const { conflict } = await history.importLines({ file, before: known ?? null, lines: [], unreadable });
+  const { conflict } = await store.importLines({ file, before: known ?? null, lines: [], unreadable });
   return !conflict;
 }
 
-async function lackingFiles(db: Connection, files: readonly ImportedFile[]): Promise<readonly string[]> {
-  const history = new PostgresHistory(db);
-  const there = await history.importedFiles();
+async function lackingFiles(store: PostgresHistory, files: Files): Promise<readonly string[]> {
+  const there = await store.importedFiles();
   return files
-    .filter((file) => !there.some((known) => includes(known, file)))
-    .map((file) => `imported file ${file.path}: that it is read up to byte ${file.offset}`);
+    .filter(({ file }) => !there.some((known) => includes(known, file)))
+    .map(({ file }) => `imported file ${file.path}: that it is read up to byte ${file.offset}`);
 }
 
 /**
@@ -117,15 +116,10 @@ export async function takeOver(
   db: Connection,
   from: WholeStore,
   source: string,
-  { signal, onProgress, onFault, patienceMs = PATIENCE_MS, batch = BATCH }: TakeOverWork,
+  { signal, onProgress, onFault = () => undefined, patienceMs = PATIENCE_MS, batch = BATCH }: TakeOverWork,
 ): Promise<TakenOver> {
   const patiently = <T>(step: () => Promise<T> | T): Promise<T> =>
-    withPatience(
-      async () => step(),
-      patienceMs,
-      (fault) => onFault?.(fault),
-      signal,
-    );
+    withPatience(async () => step(), patienceMs, onFault, signal);
   if ((await schemaVersion(db)) === null)
     throw new StoreError(db.text, 'it has no tables of this qmemacct', 'run "qmemacct database init URL" first', false);
   const store = new PostgresHistory(db);
@@ -138,7 +132,7 @@ export async function takeOver(
   const begun = row?.after ?? 0;
   let after = begun;
   const total = await patiently(() => from.count(after));
-  const tally = newTally();
+  const tally = new Tally();
   if (begun > 0) for (const totals of await patiently(() => from.totals(begun))) tally.add(totals);
   const sums = { read: 0, added: 0, changed: 0 };
   const refused: string[] = [];
@@ -150,14 +144,11 @@ export async function takeOver(
         [source, id],
       ),
     );
-  let complete = true;
-  for (;;) {
-    if (signal?.aborted) {
-      complete = false;
-      break;
-    }
+  let complete = false;
+  while (!signal?.aborted) {
     const records = await patiently(() => from.next(after, batch));
     const last = records.at(-1);
+    complete = last === undefined;
     if (last === undefined) break;
     const done = await patiently(() => take(store, records, tally));
     sums.read += records.length;
@@ -171,18 +162,13 @@ export async function takeOver(
   let taken = 0;
   let less: readonly string[] = [];
   if (complete) {
-    for (const { file, unreadable } of files) if (await patiently(() => takeFile(db, file, unreadable))) taken++;
+    for (const file of files) if (await patiently(() => takeFile(store, file))) taken++;
     await noteDone(0);
     // If all records were there before, sums can only differ by figures of higher rank.
     const all = begun === 0 && sums.added + sums.changed === 0;
     less = [
       ...(all ? [] : lacking(tally.totals(), await patiently(() => totalsHere(db)))),
-      ...(await patiently(() =>
-        lackingFiles(
-          db,
-          files.map(({ file }) => file),
-        ),
-      )),
+      ...(await patiently(() => lackingFiles(store, files))),
     ];
   }
   const [here] = await patiently(() => db.query<{ count: number }>('SELECT count(*) AS count FROM qmemacct.record'));
