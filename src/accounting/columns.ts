@@ -85,6 +85,14 @@ function textIn(cell: Cell | undefined, column: string): string | null {
   return cell ?? null;
 }
 
+/** Reads a column of numbers; null: NULL. Throws RangeError on a text. */
+const ofNumber =
+  (column: string, make: (cell: number, words: WordCodec) => TableValue): PlainCell['read'] =>
+  (cells, at, words) => {
+    const cell = numberIn(cells[at], column);
+    return cell === null ? null : make(cell, words);
+  };
+
 /** A column of numbers. `write` never gets null; `plain`: given if a table shows something else than `read` makes. */
 function numeric(
   column: Column,
@@ -93,20 +101,10 @@ function numeric(
   plain = read,
 ): CellCodec {
   return {
-    plain: () => ({
-      at: 0,
-      repeated: column.dictionary !== undefined,
-      read: (cells, at, words) => {
-        const cell = numberIn(cells[at], column.name);
-        return cell === null ? null : plain(cell, words);
-      },
-    }),
+    plain: () => ({ at: 0, repeated: column.dictionary !== undefined, read: ofNumber(column.name, plain) }),
     columns: [column],
     write: (value, words) => [value === null ? null : write(value as never, words)],
-    read: (cells, at, words) => {
-      const cell = numberIn(cells[at], column.name);
-      return cell === null ? null : read(cell, words);
-    },
+    read: ofNumber(column.name, read),
   };
 }
 
@@ -191,7 +189,11 @@ function leafCodec(name: string, shape: Shape<unknown>, storage: Storage, help: 
     }
     case 'word': {
       const { dictionary } = storage;
-      return wordCodec(name, dictionary, help);
+      return numeric(
+        { name: `${name}_id`, type: 'integer', dictionary, help },
+        (value: string, words) => words.intern(dictionary, value),
+        (cell, words) => words.text(dictionary, cell),
+      );
     }
     case 'json':
       return textual(
@@ -200,14 +202,6 @@ function leafCodec(name: string, shape: Shape<unknown>, storage: Storage, help: 
         (cell) => fromJson(shape, cell, name),
       );
   }
-}
-
-function wordCodec(name: string, dictionary: Dictionary, help: string): CellCodec {
-  return numeric(
-    { name: `${name}_id`, type: 'integer', dictionary, help },
-    (value: string, words) => words.intern(dictionary, value),
-    (cell, words) => words.text(dictionary, cell),
-  );
 }
 
 const memberHelp = (field: string, { help }: Pick<Leaf<unknown>, 'help'>): string =>
@@ -277,16 +271,11 @@ function memberCodec(prefix: string, { of: members, brief }: Pick<Members, 'of' 
 }
 
 /** A cell that is the number of a string. */
-function wordCell(at: number, name: string, text: (id: number, words: WordCodec) => TableValue): PlainCell {
-  return {
-    at,
-    repeated: true,
-    read: (cells, place, words) => {
-      const id = numberIn(cells[place], name);
-      return id === null ? null : text(id, words);
-    },
-  };
-}
+const wordCell = (at: number, name: string, text: (id: number, words: WordCodec) => TableValue): PlainCell => ({
+  at,
+  repeated: true,
+  read: ofNumber(name, text),
+});
 
 /** What a peak's bounds rest on: its basis, a text that many peaks share. */
 const basisShape = object({
