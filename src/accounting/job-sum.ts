@@ -1,3 +1,4 @@
+import { groupBy } from '../base/group-by';
 import { hostLabel } from '../gridengine/host-names';
 import { largestOfKnown, sumOfAll, sumOfKnown } from '../base/known';
 import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../record/record';
@@ -104,14 +105,9 @@ export function isParallel(records: readonly JobRecord[]): boolean {
 
 /** The sums of all parallel jobs (array tasks, runs) among these records; none for the others. */
 export function jobSums(runs: readonly SummedRun[]): readonly JobSum[] {
-  const groups = new Map<string, SummedRun[]>();
-  for (const run of runs) {
-    const { cluster, job_id: job, task_id: task } = run.record;
-    const key = `${run.incarnation} ${job} ${task ?? ''} ${run.attempt} ${cluster}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [run]);
-    else group.push(run);
-  }
+  const groups = groupBy(runs, ({ record: { cluster, job_id: job, task_id: task }, incarnation, attempt }) =>
+    [incarnation, job, task ?? '', attempt, cluster].join(' '),
+  );
   return [...groups.values()].flatMap((group) => {
     const records = group.map(({ record }) => record);
     return isParallel(records) ? [sumOfJob(records, group[0]?.attempt ?? 1)] : [];
