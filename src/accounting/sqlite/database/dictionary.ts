@@ -13,9 +13,10 @@ export interface Words extends WordCodec {
 interface Table {
   readonly ids: Map<string, number>;
   readonly texts: Map<number, string>;
-  readonly find: (text: string) => number | undefined;
-  readonly add: (text: string) => number;
-  readonly read: (id: number) => string | undefined;
+  readonly find: Statement<[string], number>;
+  readonly read: Statement<[number], string>;
+  /** Made when needed: on a read-only store it can't be prepared. */
+  add: Statement<[string]> | null;
 }
 
 /** There can be any number of job names and commands: a long import must not keep them all. */
@@ -32,40 +33,36 @@ export function createWords(db: Database): Words {
   const table = (name: Dictionary): Table => {
     const known = tables.get(name);
     if (known) return known;
-    const find = db.prepare<[string], number>(`SELECT id FROM ${name} WHERE name = ?`).pluck();
-    const read = db.prepare<[number], string>(`SELECT name FROM ${name} WHERE id = ?`).pluck();
-    // Made when needed: on a read-only store it can't be prepared.
-    let add: Statement<[string]> | null = null;
     const made: Table = {
       ids: new Map(),
       texts: new Map(),
-      find: (text) => find.get(text),
-      add: (text) => {
-        add ??= db.prepare<[string]>(`INSERT INTO ${name} (name) VALUES (?)`);
-        return Number(add.run(text).lastInsertRowid);
-      },
-      read: (id) => read.get(id),
+      find: db.prepare<[string], number>(`SELECT id FROM ${name} WHERE name = ?`).pluck(),
+      read: db.prepare<[number], string>(`SELECT name FROM ${name} WHERE id = ?`).pluck(),
+      add: null,
     };
     tables.set(name, made);
     return made;
   };
-  const findIn = ({ ids, find: look }: Table, text: string): number | null => {
+  const findIn = ({ ids, find }: Table, text: string): number | null => {
     const known = ids.get(text);
     if (known !== undefined) return known;
-    const id = look(text);
+    const id = find.get(text);
     return id === undefined ? null : remember(ids, text, id);
   };
   return {
     find: (dictionary, text) => findIn(table(dictionary), text),
     intern: (dictionary, text) => {
       const known = table(dictionary);
-      return findIn(known, text) ?? remember(known.ids, text, known.add(text));
+      const id = findIn(known, text);
+      if (id !== null) return id;
+      known.add ??= db.prepare<[string]>(`INSERT INTO ${dictionary} (name) VALUES (?)`);
+      return remember(known.ids, text, Number(known.add.run(text).lastInsertRowid));
     },
     text: (dictionary, id) => {
       const { texts, read } = table(dictionary);
       const known = texts.get(id);
       if (known !== undefined) return known;
-      const text = read(id);
+      const text = read.get(id);
       if (text === undefined) throw new DamagedRecord(`names entry ${id} of ${dictionary}, which is missing`);
       return remember(texts, id, text);
     },
