@@ -75,7 +75,7 @@ export class HourSums {
   /** `earlier`: records from before the hour, of jobs that have one in it. */
   constructor(sums: DaySums, earlier: readonly EarlierRow[]) {
     const again = groupBy(sums.again(earlier), groupName);
-    for (const group of sums.groups()) {
+    for (const group of sums.groups) {
       const { set, cluster, key } = group;
       const totals = TOTALS_NAMES.map((name) => group.sums.totals[name]);
       const before = again.size === 0 ? [] : (again.get(groupName(group))?.map((job) => job.before) ?? []);

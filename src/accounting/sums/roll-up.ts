@@ -46,7 +46,7 @@ export class DaySums {
   private readonly clusters = new Map<string, ClusterGroups>();
   /** The groups in which a job has been counted. */
   private readonly groupsOf = new Map<JobKey, RolledGroup[]>();
-  private readonly found: RolledGroup[] = [];
+  readonly groups: RolledGroup[] = [];
 
   /** Adds a record, with its keys of all DIMENSIONS. */
   add({ countedAt, cluster, job, keys, facts }: FactRow): void {
@@ -63,10 +63,6 @@ export class DaySums {
       counted.push(group);
       group.sums.totals.jobs++;
     }
-  }
-
-  groups(): readonly RolledGroup[] {
-    return this.found;
   }
 
   /** What `earlier` records of its jobs, with their keys of all DIMENSIONS, mean for each group. */
@@ -99,7 +95,7 @@ export class DaySums {
     if (known !== undefined) return known;
     const made = { set, cluster, key, sums: hasBins(set) ? newSums() : { totals: noTotals(), ...NO_BINS } };
     groups.set(key, made);
-    this.found.push(made);
+    this.groups.push(made);
     return made;
   }
 }
@@ -115,7 +111,8 @@ export function partsOf({ unit, day }: LargerPeriod): [unit: number, first: numb
 /** Sums up a month from its days, or a year from its months. */
 export class PeriodSums {
   private readonly found = new Map<string, RolledGroup>();
-  private readonly before: RepeatedJob[] = [];
+  /** Jobs that were counted before the period. */
+  readonly again: RepeatedJob[] = [];
 
   constructor(private readonly period: LargerPeriod) {}
 
@@ -129,16 +126,12 @@ export class PeriodSums {
   /** Adds a job that one of the period's parts has counted again. */
   addAgain(again: RepeatedJob): void {
     const { set, cluster, key, before } = again;
-    if (before < this.period.day * DAY_MS) this.before.push(again);
+    if (before < this.period.day * DAY_MS) this.again.push(again);
     else this.groupOf(set, cluster, key).sums.totals.jobs--;
   }
 
-  groups(): readonly RolledGroup[] {
+  get groups(): readonly RolledGroup[] {
     return [...this.found.values()];
-  }
-
-  again(): readonly RepeatedJob[] {
-    return this.before;
   }
 
   private groupOf(set: number, cluster: string, key: GroupKey): RolledGroup {

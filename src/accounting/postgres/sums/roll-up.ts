@@ -106,7 +106,7 @@ export async function putDay(db: Transaction, day: number): Promise<boolean> {
       largest.add(row);
     }
   const again = sums.again(await facts.earlier(span, 0));
-  await put(db, { unit: 'day', day }, sums.groups(), again);
+  await put(db, { unit: 'day', day }, sums.groups, again);
   const lists = largest
     .lists()
     .map(({ set, key, sort, amounts, ids }) => [
@@ -141,6 +141,6 @@ export async function putNext(db: Transaction): Promise<boolean> {
     );
     for (const [cluster, key, before] of counted) sums.addAgain({ set, cluster, key: key === '' ? null : key, before });
   }
-  await put(db, period, sums.groups(), sums.again());
+  await put(db, period, sums.groups, sums.again);
   return true;
 }

@@ -69,7 +69,7 @@ export class RollUps {
       largest.add(row);
     }
     const again = sums.again(this.facts.earlier(EVERY_RECORD, span, 0));
-    this.put({ unit: 'day', day }, sums.groups(), again);
+    this.put({ unit: 'day', day }, sums.groups, again);
     const insertLargest = prepared<(number | string)[], never>(this.db, INSERT_LARGEST);
     for (const { set, key, sort, amounts, ids } of largest.lists())
       insertLargest.run(day, set, keyNumber(this.words, set, key), sort, JSON.stringify(amounts), JSON.stringify(ids));
@@ -96,7 +96,7 @@ export class RollUps {
       for (const [clusterId, keyId, before] of againOfParts.iterate(...where))
         sums.addAgain({ set, cluster: cluster(clusterId), key: key(keyId), before });
     }
-    this.put(period, sums.groups(), sums.again());
+    this.put(period, sums.groups, sums.again);
   }
 
   /** Removes what is stored of a period; returns the number of groups removed. */
