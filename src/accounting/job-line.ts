@@ -1,5 +1,5 @@
 import { groupBy } from '../base/group-by';
-import { larger, largestOfKnown, sumOfKnown } from '../base/known';
+import { largestOfKnown, sumOfKnown } from '../base/known';
 import { runsOf } from './attempts';
 import type { Wait } from './first-starts';
 import { countedByGridEngine, countedTogether, heldBytes } from '../record/cause';
@@ -50,8 +50,6 @@ export interface JobLine {
 
 /** When a record ended, else started, as a text that sorts by time (ISO, UTC). */
 export const endOrStart = ({ ended_at: ended, started_at: started }: JobRecord): string => ended ?? started ?? '';
-
-const add = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
 
 const latestOf = (records: readonly JobRecord[], first: JobRecord): JobRecord =>
   records.reduce((latest, one) => (endOrStart(one) > endOrStart(latest) ? one : latest), first);
@@ -151,25 +149,8 @@ function largestCounted(records: readonly JobRecord[]): number | null {
   );
 }
 
-function sumsOf(records: readonly JobRecord[]) {
-  const sums = {
-    longest_seconds: null as number | null,
-    largest_limit_bytes: null as number | null,
-    cpu_seconds: null as number | null,
-    slot_seconds: null as number | null,
-  };
-  for (const record of records) {
-    const { wallclock_seconds: elapsed } = record;
-    sums.longest_seconds = larger(sums.longest_seconds, elapsed);
-    sums.largest_limit_bytes = larger(sums.largest_limit_bytes, limitOf(record));
-    if (isBusyKnown(record)) sums.cpu_seconds = add(sums.cpu_seconds, record.cpu_seconds);
-  }
-  for (const record of hostsOf(records)) {
-    const { wallclock_seconds: elapsed } = record;
-    if (isBusyKnown(record)) sums.slot_seconds = add(sums.slot_seconds, (elapsed ?? 0) * hostSlots(record));
-  }
-  return sums;
-}
+const slotSeconds = (record: JobRecord): number | null =>
+  isBusyKnown(record) ? (record.wallclock_seconds ?? 0) * hostSlots(record) : null;
 
 /** The line of the records of one job. */
 export function jobLineOf(records: readonly [JobRecord, ...JobRecord[]]): JobLine {
@@ -185,7 +166,7 @@ export function jobLineOf(records: readonly [JobRecord, ...JobRecord[]]): JobLin
     records: records.length,
     tasks: new Set(records.map(({ task_id: task }) => task)).size,
     masters: records.filter(({ pe_task_id: task }) => task === null).length,
-    slots: records.reduce<number | null>((most, { slots }) => larger(most, slots), null),
+    slots: largestOfKnown(records.map(({ slots }) => slots)),
     latest,
     fullest: fullestOf(records, latest),
     ends: inOrder([
@@ -198,7 +179,10 @@ export function jobLineOf(records: readonly [JobRecord, ...JobRecord[]]): JobLin
     self_reported: records.filter(({ trust }) => trust === 'self-reported').length,
     largest_counted_bytes: largestCounted(records),
     is_counted: records.some((record) => countedAlone(record) !== null),
-    ...sumsOf(records),
+    longest_seconds: largestOfKnown(records.map(({ wallclock_seconds: elapsed }) => elapsed)),
+    largest_limit_bytes: largestOfKnown(records.map(limitOf)),
+    cpu_seconds: sumOfKnown(records.map((record) => (isBusyKnown(record) ? record.cpu_seconds : null))),
+    slot_seconds: sumOfKnown(hostsOf(records).map(slotSeconds)),
     unused_byte_seconds: unusedByteSeconds(records),
   };
 }
