@@ -88,52 +88,44 @@ const OWN_NAMED_LIKE = `(SELECT n.name FROM job_name n WHERE n.id = ${JOB_NAME_I
 
 const OF_CLASS = `${NAME_CLASS}((SELECT n.name FROM job_name n WHERE n.id = ${JOB_NAME_ID})) = @name_class`;
 
-const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
+const WORDS = ['cluster', 'owner', 'project', 'queue', 'host', 'pe'] as const;
 
 /** A filter as a condition, apart from the time; null: the store does not know a word in it, so nothing can match. */
 export function conditionOf(filter: RecordFilter, words: Words): Condition | null {
   const parts: string[] = [];
   const parameters: Record<string, number | string> = {};
-  const dimensions: RolledKey[] = [];
-  const selfReported = filter.self_reported === true;
-  const put = (sql: string, name: string, value: number | string): void => {
+  let cluster: number | null = null;
+  let sparse: RolledKey | null = null;
+  const put = (sql: string, name: string, value: number | string | undefined): void => {
+    if (value === undefined) return;
     parts.push(sql);
     parameters[name] = value;
   };
-  const cluster = filter.cluster === undefined ? undefined : words.find('cluster', filter.cluster);
-  if (cluster === null) return null;
-  if (cluster !== undefined) put('r.cluster_id = @cluster_id', 'cluster_id', cluster);
-  for (const name of DIMENSION_COLUMNS) {
+  for (const name of WORDS) {
     const text = filter[name];
-    if (text === undefined || (name === 'host' && isHostPattern(text))) continue;
+    if (text === undefined) continue;
+    if (name === 'host' && isHostPattern(text)) {
+      put(HOST_PATTERNS, 'hosts', JSON.stringify(parsePatterns(text).map(globOf)));
+      continue;
+    }
     const id = words.find(name, text);
     if (id === null) return null;
-    dimensions.push(rolledKey(words, name, text));
     put(`r.${name}_id = @${name}_id`, `${name}_id`, id);
+    if (name === 'cluster') cluster = id;
+    else if (name !== 'owner' && name !== 'pe') sparse = rolledKey(words, name, text);
   }
-  const more = (sql: string, name: string, value: number | string | undefined): void => {
-    if (value !== undefined) put(sql, name, value);
-  };
-  if (filter.host !== undefined && isHostPattern(filter.host))
-    more(HOST_PATTERNS, 'hosts', JSON.stringify(parsePatterns(filter.host).map(globOf)));
-  more('r.job_id = @job_id', 'job_id', filter.job_id);
-  if (filter.pe !== undefined) {
-    const id = words.find('pe', filter.pe);
-    if (id === null) return null;
-    more('r.pe_id = @pe_id', 'pe_id', id);
-  }
-  let sparse = dimensions.findLast(({ name }) => name !== 'owner') ?? null;
+  put('r.job_id = @job_id', 'job_id', filter.job_id);
   if (filter.job_name !== undefined)
     if (/[*?]/.test(filter.job_name))
-      more(filter.owner === undefined ? NAMED_LIKE : OWN_NAMED_LIKE, 'job_name', globOf(filter.job_name));
+      put(filter.owner === undefined ? NAMED_LIKE : OWN_NAMED_LIKE, 'job_name', globOf(filter.job_name));
     else {
       const id = words.find('job_name', filter.job_name);
       if (id === null) return null;
-      more(`${JOB_NAME_ID} = @job_name_id`, 'job_name_id', id);
+      put(`${JOB_NAME_ID} = @job_name_id`, 'job_name_id', id);
       sparse ??= rolledKey(words, 'job_name', filter.job_name);
     }
   if (filter.name_class !== undefined) {
-    more(OF_CLASS, 'name_class', filter.name_class);
+    put(OF_CLASS, 'name_class', filter.name_class);
     sparse ??= rolledKey(words, 'job_name', filter.name_class);
   }
   if (filter.states !== undefined) {
@@ -143,12 +135,12 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   }
   if (filter.failed !== undefined) parts.push(filter.failed ? FAILED : `NOT ${FAILED}`);
   if (filter.sampled !== undefined) parts.push(`r.sampled = ${Number(filter.sampled)}`);
-  for (const [name, test] of BOUNDS) more(`${test} @${name}`, name, filter[name]);
+  for (const [name, test] of BOUNDS) put(`${test} @${name}`, name, filter[name]);
   return {
     sql: parts.map((part) => ` AND ${part}`).join(''),
     parameters,
-    selfReported,
-    cluster: cluster ?? null,
+    selfReported: filter.self_reported === true,
+    cluster,
     index:
       filter.job_id !== undefined ? 'record_by_job' : filter.owner !== undefined ? 'record_by_owner' : 'record_by_time',
     sparse,
