@@ -26,19 +26,13 @@ export async function* splitHere(
   most: number,
 ): AsyncGenerator<LineBatch, void> {
   const splitter = lineSplitter(begin, most);
-  const iterator = pieces[Symbol.asyncIterator]();
   let failure: { readonly error: unknown } | null = null;
   try {
-    while (failure === null) {
-      const step = await iterator.next().catch((error: unknown) => ({ error }));
-      if ('error' in step) failure = step;
-      else if (step.done === true) break;
-      else yield* splitter.add(step.value);
-    }
-    const rest = splitter.rest();
-    if (rest !== null) yield rest;
-  } finally {
-    await iterator.return?.();
+    for await (const piece of pieces) yield* splitter.add(piece);
+  } catch (error) {
+    failure = { error };
   }
+  const rest = splitter.rest();
+  if (rest !== null) yield rest;
   if (failure !== null) throw failure.error;
 }
