@@ -1,11 +1,4 @@
-import { StoreError } from '../store-error';
-
-interface Fault {
-  readonly reason: string;
-  readonly hint: string;
-  /** Whether waiting may help. */
-  readonly retry: boolean;
-}
+import { codeOf, StoreError, type Fault } from '../store-error';
 
 const DOWN: Fault = {
   reason: 'the server does not answer',
@@ -127,10 +120,6 @@ const BY_CODE: Readonly<Record<string, Fault>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
   SASL_SIGNATURE_MISMATCH: { ...TLS, reason: 'it is not the server that has our password' },
 };
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
 
 function faultOf(error: unknown): Fault | null {
   const code = codeOf(error);

@@ -1,13 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { SqliteError, UnusableSqlite } from '../../../native/sqlite';
-import { DamagedRecord, StoreError } from '../../store-error';
+import { codeOf, DamagedRecord, StoreError, type Fault } from '../../store-error';
 import { denialOf, type StoreUse } from './denied';
-
-interface Fault {
-  readonly reason: string;
-  readonly hint: string;
-  readonly retry: boolean;
-}
 
 /** It may come from the settings, or be a command's argument. */
 export const RIGHT_PATH = 'check its path: "accounting" in qmemacct.toml, or the one given';
@@ -80,10 +74,6 @@ const BY_ERRNO: Readonly<Record<string, Fault>> = {
   ENOSPC: FULL,
   EDQUOT: { ...FULL, reason: "its user's quota is used up" },
 };
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
 
 function faultOf(error: unknown): Fault | null {
   const code = codeOf(error);
