@@ -45,15 +45,13 @@ type Row = readonly [id: number, revision: number, job: number, task: number];
 
 const jobOf = ([, , job, task]: Row): string => `${job}/${task}`;
 
+/** What the caller's role sees of the inbox. */
+const VISIBLE = 'qmemacct.visible_inbox';
+
 /** Rows that are not marked unreadable; `condition` is on `i`. */
-const rowsOf = (
-  db: Pick<Transaction, 'rows'>,
-  source: string,
-  condition: string,
-  values: readonly Value[],
-): Promise<readonly Row[]> =>
+const rowsOf = (db: Pick<Transaction, 'rows'>, condition: string, values: readonly Value[]): Promise<readonly Row[]> =>
   db.rows<Row>(
-    `SELECT i.id, i.revision, i.job_id, coalesce(i.task_id, 0) FROM ${source} AS i
+    `SELECT i.id, i.revision, i.job_id, coalesce(i.task_id, 0) FROM ${VISIBLE} AS i
      WHERE i.error IS NULL AND ${condition}`,
     values,
   );
@@ -74,12 +72,11 @@ export class WaitingAccounts {
     db: Pick<Transaction, 'rows'>,
     condition: string,
     values: readonly Value[],
-    source: string,
   ): Promise<readonly JobRecord[]> {
-    const wanted = await rowsOf(db, source, condition, values);
+    const wanted = await rowsOf(db, condition, values);
     if (wanted.length === 0) return [];
     // Not one query: the planner would expect few jobs, and compare each with each.
-    const others = await rowsOf(db, source, `i.job_id IN ${NUMBERS} AND i.id NOT IN ${numbersAt(2)}`, [
+    const others = await rowsOf(db, `i.job_id IN ${NUMBERS} AND i.id NOT IN ${numbersAt(2)}`, [
       JSON.stringify([...new Set(wanted.map(([, , job]) => job))]),
       JSON.stringify(wanted.map(([id]) => id)),
     ]);
@@ -93,7 +90,7 @@ export class WaitingAccounts {
       if (kept?.revision === revision) known.set(id, kept.record);
       else changed.set(id, revision);
     }
-    for (const [id, record] of await this.readAnew(db, changed, source)) known.set(id, record);
+    for (const [id, record] of await this.readAnew(db, changed)) known.set(id, record);
     for (const oldest of this.kept.keys()) {
       if (this.kept.size <= MOST_KEPT) break;
       this.kept.delete(oldest);
@@ -104,15 +101,10 @@ export class WaitingAccounts {
   private async readAnew(
     db: Pick<Transaction, 'rows'>,
     revisions: ReadonlyMap<number, number>,
-    source: string,
   ): Promise<readonly (readonly [id: number, record: JobRecord | null])[]> {
     if (revisions.size === 0) return [];
-    const { waiting, unreadable } = await readInbox(
-      db,
-      `i.id IN ${NUMBERS}`,
-      [JSON.stringify([...revisions.keys()])],
-      source,
-    );
+    const ids = JSON.stringify([...revisions.keys()]);
+    const { waiting, unreadable } = await readInbox(db, `i.id IN ${NUMBERS}`, [ids], VISIBLE);
     const read = [
       ...waiting.map(({ id, record }) => [id, record] as const),
       ...unreadable.map(({ id }) => [id, null] as const),

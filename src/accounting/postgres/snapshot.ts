@@ -162,7 +162,7 @@ export class Snapshot {
     condition: string,
     { values }: Parameters,
   ): Promise<{ readonly waiting: readonly JobRecord[]; readonly held: JobRecords }> {
-    const waiting = await this.accounts.read(this.db, condition, values, 'qmemacct.visible_inbox');
+    const waiting = await this.accounts.read(this.db, condition, values);
     return { waiting, held: await loadJobs(this.db, jobList(waiting), this.source.records) };
   }
 
