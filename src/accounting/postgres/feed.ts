@@ -1,8 +1,8 @@
 import type { Cell } from '../columns';
 import type { NumberedRecord, RecordFeed } from '../record-feed';
 import { connect, type ConnectOptions } from './connect';
-import { NUMBERS } from './numbers';
 import { namedColumns, readRows } from './rows';
+import { NUMBERS } from './record-filter';
 
 type Row = readonly [number, ...Cell[]];
 

@@ -2,8 +2,8 @@ import { parseRecord, recordOfJson, type JobRecord } from '../../record/record';
 import type { MergeOutcome } from '../store';
 import type { Connection, Transaction } from './connect';
 import { isStoreFault } from './faults';
-import { NUMBERS, numbersAt } from './numbers';
 import type { Value } from './session';
+import { NUMBERS, numbersAt } from './record-filter';
 
 /** Most records in one call of the SQL function `deliver`. */
 const BATCH = 500;

@@ -6,10 +6,10 @@ import { COLUMNS, seriesCells, toRow, type Row } from '../row';
 import type { MergeOutcome } from '../store';
 import { hourOf, HOURS_OF_DAY } from '../sums/periods';
 import type { Connection, Transaction } from './connect';
-import { NUMBERS } from './numbers';
 import { insertRows, updateRecords, type TypedColumn } from './insert-rows';
 import { columnType, namedColumns, readRows } from './rows';
 import { Words } from './words';
+import { NUMBERS } from './record-filter';
 
 /** One writer at a time, so a merger sees all that others have merged. Import and roll-ups take this lock, too. */
 const LOCK = 'SELECT pg_advisory_xact_lock(1902994797)';

@@ -3,7 +3,6 @@ import { JOB_SPAN_MS } from '../../record/facts';
 import { isHostPattern, parsePatterns } from '../filter-record';
 import type { RecordFilter } from '../store';
 import { BOUNDS, FAILED } from '../sums/fact-columns';
-import { numbersAt } from './numbers';
 import type { Value } from './session';
 
 /** Where a role reads records. */
@@ -13,6 +12,12 @@ export interface Source {
   /** Whether the role sees everything, the dictionaries and roll-ups included. */
   readonly all: boolean;
 }
+
+/** What follows IN for a list of numbers that the parameter `$place` holds as JSON. */
+export const numbersAt = (place: number): string =>
+  `(SELECT n::bigint FROM jsonb_array_elements_text($${place}::text::jsonb) AS n)`;
+
+export const NUMBERS = numbersAt(1);
 
 /** The values of a statement's parameters, `$1` first. */
 export class Parameters {

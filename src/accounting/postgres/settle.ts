@@ -3,7 +3,7 @@ import type { Connection, Transaction } from './connect';
 import { isStoreFault } from './faults';
 import { readInbox } from './inbox';
 import type { Merger } from './merger';
-import { NUMBERS } from './numbers';
+import { NUMBERS } from './record-filter';
 
 /** Accounts of one transaction. */
 const BATCH = 500;
