@@ -14,24 +14,10 @@ const PAGE = 20_000;
 
 /** The first columns of both queries; the first query then has the id and the facts; the keys come last. */
 const JOB_COLUMNS = 'r.counted_at, r.cluster, r.cluster_id, r.job_id, r.task_id';
-type Row = readonly [
-  countedAt: number,
-  cluster: string,
-  clusterId: number,
-  job: number,
-  task: number | null,
-  id: number,
-  ...more: Cell[],
-];
+type JobCells = readonly [countedAt: number, cluster: string, clusterId: number, job: number, task: number | null];
+type Row = readonly [...JobCells, id: number, ...more: Cell[]];
 const FACTS = 6;
-type Earlier = readonly [
-  countedAt: number,
-  cluster: string,
-  clusterId: number,
-  job: number,
-  task: number | null,
-  ...keys: Cell[],
-];
+type Earlier = readonly [...JobCells, ...keys: Cell[]];
 const EARLIER_KEYS = 5;
 
 /** Reads what sums need of the records that a filter selects, with their keys of `dimensions`. */

@@ -11,24 +11,12 @@ import { prepared } from '../database/prepared';
 import { selected } from '../read/queries';
 import { JOB_NAME_ID, SAME_JOB, type Condition } from '../read/record-filter';
 
+type JobCells = readonly [countedAt: number, cluster: number, job: number, task: number | null];
 /** A row of `factsQuery`, then the facts and the numbers of its keys. */
-type Row = readonly [
-  id: number,
-  countedAt: number,
-  cluster: number,
-  job: number,
-  task: number | null,
-  ...more: (number | null)[],
-];
+type Row = readonly [id: number, ...JobCells, ...more: (number | null)[]];
 const FACTS = 5;
 /** A row of `earlierQuery`, then the numbers of its keys. */
-type Earlier = readonly [
-  countedAt: number,
-  cluster: number,
-  job: number,
-  task: number | null,
-  ...keys: (number | null)[],
-];
+type Earlier = readonly [...JobCells, ...keys: (number | null)[]];
 const EARLIER_KEYS = 4;
 
 const MOST_CLASSES = 50_000;
