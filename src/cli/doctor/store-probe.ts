@@ -2,7 +2,7 @@
  * `node store-probe.js PATH|URL [CREDENTIALS [CLUSTER FILE]]`, run as the user who delivers: what that user can do with
  * the accounting DB, as one line of JSON. A process of its own, because root must not open the file.
  */
-import { accessSync, constants, openSync, readSync, closeSync, statSync, statfsSync } from 'node:fs';
+import { accessSync, constants, statSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { reasonOf } from '../../base/user-error';
 import type { Imports } from '../../accounting/history-store';
@@ -10,19 +10,6 @@ import { refusalOf } from '../../accounting/import/file-begin';
 import { networkFilesystem } from '../../accounting/network-filesystem';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { StoreProbe } from './store-answer';
-
-const WAL_FORMAT = 2;
-
-function isWal(path: string): boolean {
-  const file = openSync(path, 'r');
-  try {
-    const header = Buffer.alloc(20);
-    // Byte 18 of an SQLite file (file format, section 1.3).
-    return readSync(file, header, 0, header.length, 0) === header.length && header[18] === WAL_FORMAT;
-  } finally {
-    closeSync(file);
-  }
-}
 
 const [path = '', credentials = '', cluster = '', file] = process.argv.slice(2);
 
@@ -56,7 +43,7 @@ async function probe(): Promise<StoreProbe> {
       throw new Error('it is a directory; name a file in it');
     accessSync(directory, constants.W_OK | constants.X_OK);
     // The deliverer's own check, with the same error texts.
-    const { isSafeFile } = await import('../../accounting/sqlite/database/open.js');
+    const { isSafeFile, isWal } = await import('../../accounting/sqlite/database/open.js');
     exists = isSafeFile(path);
     network = networkFilesystem(exists ? path : directory);
     if (!exists) return { exists, problem: null, network, ...nothing };

@@ -49,12 +49,13 @@ export function isSafeFile(path: string): boolean {
   return true;
 }
 
-/** First bytes of an SQLite file; byte 18 is 2 in WAL mode (file format, section 1.3). */
-function header(path: string): Buffer {
+/** Whether an SQLite file is in WAL mode: byte 18 is 2 (file format, section 1.3). */
+export function isWal(path: string): boolean {
   const file = openSync(path, 'r');
   try {
-    const bytes = Buffer.alloc(20);
-    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0));
+    const header = Buffer.alloc(20);
+    readSync(file, header, 0, header.length, 0);
+    return header[18] === 2;
   } finally {
     closeSync(file);
   }
@@ -65,7 +66,7 @@ function header(path: string): Buffer {
  * corrupts the database. So the shared store is never in WAL mode, and refused there if someone has switched it to WAL.
  */
 function refuseSharedWal(path: string): void {
-  if (header(path)[18] !== 2) return;
+  if (!isWal(path)) return;
   const type = networkFilesystem(path);
   if (type !== null)
     refuse(
