@@ -11,8 +11,8 @@ import {
   type Leaf,
   type Members,
   type Storage,
+  type WordList,
 } from '../record/fields';
-import type { WordList } from '../record/fields';
 import { flat, isEmpty, type TableValue } from '../record/plain-columns';
 import { joinNote, splitNote } from './note-template';
 

@@ -8,11 +8,8 @@
  */
 import { writeSync } from 'node:fs';
 import { reasonOf } from '../base/user-error';
-import type { JobRecord } from '../record/record';
-import { delivererOptions } from './deliverer-options';
-import type { DelivererOptions } from './deliverer-options';
-import { lineBatches, TOO_LONG } from './line-batches';
-import type { Line } from './line-batches';
+import { delivererOptions, type DelivererOptions } from './deliverer-options';
+import { lineBatches, TOO_LONG, type Line } from './line-batches';
 import { withPatience } from './retry';
 import { standardInput } from './standard-input';
 import { openStore } from './open-store';
@@ -20,7 +17,7 @@ import { StoreError } from './store-error';
 import type { AccountingStore, MergeOutcome } from './store';
 import { check } from '../base/shape';
 import { nodeStatusShape, type NodeStatus } from '../record/node-status';
-import { parseRecord } from '../record/record';
+import { parseRecord, type JobRecord } from '../record/record';
 import { printable } from '../base/printable';
 
 const ROWS_PER_TRANSACTION = 500;

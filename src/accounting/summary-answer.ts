@@ -1,6 +1,5 @@
 import { DAY_MS } from '../base/units';
-import type { CoverageReason } from '../record/coverage';
-import { COVERAGE_REASONS } from '../record/coverage';
+import { COVERAGE_REASONS, type CoverageReason } from '../record/coverage';
 import { compareText } from './by-place';
 import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
 import type { Totals } from '../record/totals';

@@ -1,4 +1,4 @@
-import { COVERAGE_REASONS } from '../../record/coverage';
+import { COVERAGE_REASONS, NOT_SEEN } from '../../record/coverage';
 import { requestedBytes } from '../../record/facts';
 import { PERS } from '../../gridengine/memory-request';
 import { STATUSES, TRUSTS } from '../../record/fields';
@@ -24,7 +24,6 @@ import {
   lineWallclock,
   recordOfLine,
 } from './line-record';
-import { NOT_SEEN } from '../../record/coverage';
 import { NO_REQUESTS } from './line-requests';
 
 /** Columns of Grid Engine's own account that a line fills; `ge_lines` is always 1. */

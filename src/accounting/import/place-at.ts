@@ -1,6 +1,5 @@
 import { accountingReader, isProblem } from '../../gridengine/accounting-line';
-import type { AccountingFile } from './accounting-file';
-import { hashOf } from './accounting-file';
+import { hashOf, type AccountingFile } from './accounting-file';
 import { beginOfFile } from './line-place';
 import { lineSplitter, type FilePlace } from './split-lines';
 

@@ -15,8 +15,7 @@ import type {
 import { DEFAULT_LIMIT } from '../sorts';
 import type { SummaryQuery } from '../summary';
 import { noTotals, type Totals } from '../../record/totals';
-import { createWords } from './database/dictionary';
-import type { Words } from './database/dictionary';
+import { createWords, type Words } from './database/dictionary';
 import { asPromise, isStoreFault } from './database/faults';
 import { createMerger } from './write/merger';
 import { openForReading, openForWriting } from './database/open';
