@@ -1,6 +1,7 @@
 import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import type { BinCell } from '../../sums/bins';
 import { narrowest, rangeWithin, type GroupKey } from '../../sums/grouping-sets';
+import type { HourChoice } from '../../sums/hour-sums';
 import type { Changes } from '../../sums/kept-hours';
 import { dayOf, FOR_EVER, hourOf, UNITS, type Period, type Span } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
@@ -64,14 +65,7 @@ export async function summedPeriods(db: Rows, first = 0, end = FOR_EVER): Promis
 }
 
 /** Which roll-ups a query asks for. */
-export interface RolledChoice {
-  /** The number of a grouping set. */
-  readonly set: number;
-  /** null: all. */
-  readonly key: string | null;
-  /** Only keys within this wider key; null: all. */
-  readonly within: string | null;
-  readonly cluster: string | null;
+export interface RolledChoice extends HourChoice {
   readonly periods: readonly Period[];
 }
 
