@@ -51,11 +51,7 @@ export class SqliteUpkeep implements Upkeep {
   }
 
   putDay(day: number): Promise<boolean> {
-    return this.inTurn(() => {
-      const isStale = staleDays(this.db, day, day + 1).length > 0;
-      if (isStale) this.rollUps.putDay(day);
-      return isStale;
-    });
+    return this.inTurn(() => this.rollUps.putDay(day));
   }
 
   putNext(): Promise<boolean> {

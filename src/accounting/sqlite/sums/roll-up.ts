@@ -59,8 +59,10 @@ export class RollUps {
     this.facts = new FactReader(db, words, DIMENSIONS);
   }
 
-  /** Sums up the records of a day. */
-  putDay(day: number): void {
+  /** Sums up the records of a day; false: another process has done it. */
+  putDay(day: number): boolean {
+    if (this.statement(MARK_FRESH).run(day * HOURS_OF_DAY, (day + 1) * HOURS_OF_DAY).changes === 0) return false;
+    this.statement(MARK_SUMMED).run(day);
     const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
     const sums = new DaySums();
     const largest = new LargestOfDay();
@@ -73,8 +75,7 @@ export class RollUps {
     const insertLargest = prepared<(number | string)[], never>(this.db, INSERT_LARGEST);
     for (const { set, key, sort, amounts, ids } of largest.lists())
       insertLargest.run(day, set, keyNumber(this.words, set, key), sort, JSON.stringify(amounts), JSON.stringify(ids));
-    this.statement(MARK_FRESH).run(day * HOURS_OF_DAY, (day + 1) * HOURS_OF_DAY);
-    this.statement(MARK_SUMMED).run(day);
+    return true;
   }
 
   /** Sums up a month or a year from its parts. */
