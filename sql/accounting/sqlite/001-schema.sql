@@ -166,8 +166,8 @@ CREATE TABLE summed_day (day INTEGER PRIMARY KEY, change INTEGER NOT NULL);
 CREATE VIEW stale_day AS SELECT DISTINCT hour / 24 AS day FROM stale_hour;
 -- Days from which records have been pruned: their sums never change again.
 CREATE TABLE pruned_day (day INTEGER PRIMARY KEY);
--- The day up to which series have been pruned (one row).
-CREATE TABLE pruned_series (day INTEGER NOT NULL);
+-- The time up to which series have been pruned (one row).
+CREATE TABLE pruned_series (until INTEGER NOT NULL);
 INSERT INTO pruned_series VALUES (0);
 
 -- Sums of the records of a day, or of the days of a month or year, as `Totals` names them.

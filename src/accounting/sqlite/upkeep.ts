@@ -34,9 +34,6 @@ async function pauseAfter(beganMs: number): Promise<void> {
 
 /** The steps of one roll-up, or of one pruning. */
 export class SqliteUpkeep implements Upkeep {
-  /** From when on there may be series (ms). */
-  private seriesFrom: number | null = null;
-
   private readonly rollUps: RollUps;
 
   constructor(
@@ -93,17 +90,15 @@ export class SqliteUpkeep implements Upkeep {
   }
 
   removeSeries(before: number): Promise<number | null> {
-    const pruned = prepared<[], number>(this.db, 'SELECT day FROM pruned_series', 'pluck');
+    const pruned = prepared<[], number>(this.db, 'SELECT until FROM pruned_series', 'pluck');
+    const note = this.statement('UPDATE pruned_series SET until = ?');
     const old = prepared<[number, number, number], [number, number]>(this.db, OLD_SERIES, 'raw');
     const remove = this.statement(DELETE_SERIES);
     return this.inTurn(() => {
-      const from = this.seriesFrom ?? (pruned.get() ?? 0) * DAY_MS;
-      const rows = old.all(from, before * DAY_MS, RECORDS_PER_TRANSACTION);
+      const rows = old.all(pruned.get() ?? 0, before * DAY_MS, RECORDS_PER_TRANSACTION);
       for (const [id] of rows) remove.run(id);
-      this.seriesFrom = rows.at(-1)?.[1] ?? from;
-      if (rows.length > 0) return rows.length;
-      this.statement('UPDATE pruned_series SET day = ?').run(before);
-      return null;
+      note.run(rows.at(-1)?.[1] ?? before * DAY_MS);
+      return rows.length > 0 ? rows.length : null;
     });
   }
 
