@@ -1,7 +1,7 @@
 import type { HistoryStore } from '../history-store';
 import { countOld, prune, rollUp } from '../upkeep';
 import { createWords } from './database/dictionary';
-import { asPromise, storeError } from './database/faults';
+import { asPromise, stepError } from './database/faults';
 import { LineImporter } from './import/import-lines';
 import { importedFiles, unreadableLines } from './import/imported-files';
 import { openForWriting } from './database/open';
@@ -21,7 +21,7 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
     try {
       return await work();
     } catch (error) {
-      throw storeError(db.name, error);
+      throw stepError(db, error);
     }
   };
   return {

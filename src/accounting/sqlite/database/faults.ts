@@ -103,14 +103,21 @@ export function storeError(path: string, error: unknown, use: StoreUse = 'write'
   return new StoreError(path, reason, fault.hint, fault.retry, error);
 }
 
-/** Runs a synchronous step on the database; its errors reject the promise as StoreError. */
-export function asPromise<T>(db: Database, step: () => T): Promise<T> {
-  return new Promise((resolve) => {
-    try {
-      resolve(step());
-    } catch (error) {
-      // Thrown here, it rejects the promise.
-      throw storeError(db.name, error);
-    }
-  });
+/** An error of a step on the database as a StoreError; other errors as they are. */
+export const stepError = ({ name, readonly }: Database, error: unknown): unknown =>
+  storeError(name, error, readonly ? 'read' : 'write');
+
+/** Runs a step on the database. Throws StoreError. */
+export function inStore<T>(db: Database, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    throw stepError(db, error);
+  }
 }
+
+/** The same; what is thrown rejects the promise. */
+export const asPromise = <T>(db: Database, step: () => T): Promise<T> =>
+  new Promise((resolve) => {
+    resolve(inStore(db, step));
+  });

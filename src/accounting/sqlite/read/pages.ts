@@ -4,7 +4,7 @@ import { fromRow, rowPlan } from '../../row';
 import type { PagesQuery, RecordFilter, RecordPage, RecordTables } from '../../store';
 import { TablePlan } from '../../table-plan';
 import type { Words } from '../database/dictionary';
-import { storeError } from '../database/faults';
+import { asPromise, inStore, stepError } from '../database/faults';
 import { prepared } from '../database/prepared';
 import { cellsOf, idsQuery, pageQuery } from './queries';
 import { conditionOf } from './record-filter';
@@ -43,22 +43,17 @@ async function* pagesOf<Page>(
       await new Promise((resolve) => setImmediate(resolve));
     }
   } catch (error) {
-    throw storeError(db.name, error, 'read');
+    throw stepError(db, error);
   }
 }
 
-function select(db: Database, words: Words, query: RecordFilter): readonly number[] {
-  try {
-    return db.transaction(() => selectIds(db, words, query))();
-  } catch (error) {
-    throw storeError(db.name, error, 'read');
-  }
-}
+const select = (db: Database, words: Words, query: RecordFilter): readonly number[] =>
+  db.transaction(() => selectIds(db, words, query))();
 
 /** As `AccountingReader.pages`. Throws StoreError. */
 export async function* recordPages(db: Database, words: Words, query: PagesQuery): AsyncGenerator<RecordPage> {
   const plan = rowPlan(query.fields);
-  const ids = select(db, words, query);
+  const ids = inStore(db, () => select(db, words, query));
   yield* pagesOf(db, ids, pageQuery(plan.columns, query.fields?.includes('series') ?? false), (rows) => ({
     records: rows.map((row) => fromRow(row, 0, words, plan)),
     of: ids.length,
@@ -69,8 +64,7 @@ export async function* recordPages(db: Database, words: Words, query: PagesQuery
 export const recordTables = (db: Database, words: Words): RecordTables => ({
   location: db.name,
   page: PAGE,
-  // eslint-disable-next-line @typescript-eslint/require-await
-  select: async (query) => ({ waiting: [], ids: select(db, words, query) }),
+  select: (query) => asPromise(db, () => ({ waiting: [], ids: select(db, words, query) })),
   read: (ids, columns) => {
     const plan = new TablePlan(columns);
     return pagesOf(db, ids, pageQuery(plan.columns, false), (rows) => ({

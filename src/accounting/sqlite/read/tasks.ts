@@ -5,7 +5,7 @@ import type { TaskTable, TaskTableQuery } from '../../store';
 import { TaskColumn } from '../../task-column';
 import { DICTIONARIES, tableColumns } from '../../tasks';
 import type { Words } from '../database/dictionary';
-import { storeError } from '../database/faults';
+import { stepError } from '../database/faults';
 import { prepared } from '../database/prepared';
 
 /** Parameter: the job's number. */
@@ -119,6 +119,6 @@ export function taskTable(db: Database, words: Words, query: TaskTableQuery): Ta
     ids: found,
     columns,
     words,
-    fault: (error) => storeError(db.name, error),
+    fault: (error) => stepError(db, error),
   };
 }

@@ -1,7 +1,7 @@
 import type { ImportedFile, UnreadableLine } from '../../history-store';
 import type { StoredRecord } from '../../../record/merge';
 import { createWords } from '../database/dictionary';
-import { isStoreFault, storeError } from '../database/faults';
+import { inStore, isStoreFault } from '../database/faults';
 import type { Cell } from '../../columns';
 import { openForReading } from '../database/open';
 import { FILE_COLUMNS, FROM_FILES } from '../import/imported-files';
@@ -48,15 +48,9 @@ const TOTALS = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,
 export function openWholeStore(path: string): WholeStore {
   const db = openForReading(path);
   const words = createWords(db);
-  const withStoreErrors = <T>(step: () => T): T => {
-    try {
-      return step();
-    } catch (error) {
-      throw storeError(path, error, 'read');
-    }
-  };
   const one = (sql: string, ...values: number[]): number =>
-    withStoreErrors(
+    inStore(
+      db,
       () =>
         db
           .prepare<number[], number>(sql)
@@ -75,12 +69,10 @@ export function openWholeStore(path: string): WholeStore {
   return {
     count: (after) => one('SELECT count(*) FROM record WHERE id > ?', after),
     next: (after, limit) =>
-      withStoreErrors(() =>
-        db.prepare<[number, number], readonly Cell[]>(NEXT_WHOLE).raw().all(after, limit).map(read),
-      ),
-    totals: (upTo) => withStoreErrors(() => db.prepare<[number], OwnerTotals>(TOTALS).all(upTo)),
+      inStore(db, () => db.prepare<[number, number], readonly Cell[]>(NEXT_WHOLE).raw().all(after, limit).map(read)),
+    totals: (upTo) => inStore(db, () => db.prepare<[number], OwnerTotals>(TOTALS).all(upTo)),
     files: () =>
-      withStoreErrors(() => {
+      inStore(db, () => {
         const kept = db.prepare<[number], UnreadableLine>(
           'SELECT offset, reason, text FROM unreadable_line WHERE file_id = ? ORDER BY offset',
         );
