@@ -7,22 +7,9 @@ import type { AccountingRecord } from '../../gridengine/accounting-line';
  * of a job that did start, and in the number of other lines between: `place` holds both. Where Grid Engine gives no
  * end, `endTimeMs` is that of the preceding started job: about when the line was written.
  */
-export type PlacedLine = Pick<
-  AccountingRecord,
-  | ('jobId' | 'task' | 'peTaskId' | 'slots' | 'host' | 'owner' | 'jobName' | 'account' | 'queue' | 'project' | 'pe')
-  | (
-      | 'submissionTimeMs'
-      | 'startTimeMs'
-      | 'endTimeMs'
-      | 'failed'
-      | 'exitStatus'
-      | 'deletedBy'
-      | 'category'
-      | 'submitCommand'
-    )
-  | ('wallclockSeconds' | 'cpuSeconds' | 'userSeconds' | 'systemSeconds' | 'memGibSeconds' | 'ioGib')
-  | ('maxvmemBytes' | 'maxrssBytes' | 'jobMaxrssBytes')
-> & { readonly place?: string | null };
+export interface PlacedLine extends AccountingRecord {
+  readonly place?: string | null;
+}
 
 /** Where in the accounting a reader is. */
 export interface LinePlace {
