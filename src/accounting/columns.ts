@@ -29,6 +29,8 @@ export interface Column {
   readonly mostlyInteger?: boolean;
   /** The column holds numbers of strings in this dictionary. */
   readonly dictionary?: Dictionary;
+  /** The column holds places in this list. */
+  readonly choice?: readonly string[];
   readonly help: string;
 }
 
@@ -178,7 +180,7 @@ function leafCodec(name: string, shape: Shape<unknown>, storage: Storage, help: 
       const { of } = storage;
       const listed = of.map((item, index) => `${index} ${item}`).join(', ');
       return numeric(
-        { name, type: 'integer', small: true, help: `${help}: ${listed}` },
+        { name, type: 'integer', small: true, choice: of, help: `${help}: ${listed}` },
         (value: string) => of.indexOf(value),
         (cell) => {
           const item = of[cell];

@@ -24,8 +24,8 @@ export interface SqlDialect {
   readonly type: (column: Column) => string;
   /** Before the columns of a record. */
   readonly id: string;
-  /** An expression as a column of its own. */
-  readonly computed: (name: string, type: string, expression: string) => string;
+  /** The column `counted_at`, computed by an expression. */
+  readonly countedAt: (expression: string) => string;
   readonly real: string;
   readonly integer: string;
   /** A column of ms since the epoch as a readable time. */
@@ -52,20 +52,18 @@ const MAY_BE_EMPTY = new Set(['request_set_id', 'metric_set_id', 'metric_values'
 /** Column types in the order in which columns take the least space: PostgreSQL aligns each to its size. */
 const WIDTHS = ['BIGINT', 'DOUBLE PRECISION', 'INTEGER', 'SMALLINT'];
 
-function recordTable({ id, type, computed, integer }: SqlDialect): readonly string[] {
+/** Where a record counts in time, as `countedAt` (facts.ts). */
+const COUNTED_AT =
+  'coalesce(ended_at, CASE WHEN status = 1 THEN revision ELSE coalesce(started_at, submitted_at, revision) END)';
+
+function recordTable({ id, type, countedAt, integer }: SqlDialect): readonly string[] {
   const width = (column: Column): number => (WIDTHS.indexOf(type(column).toUpperCase()) + 5) % 5;
-  const isWide = type({ name: '', type: 'integer', help: '' }) === 'bigint';
-  const columns = isWide ? COLUMNS.toSorted((a, b) => width(a) - width(b)) : COLUMNS;
-  const countedAt = computed(
-    'counted_at',
-    integer,
-    'coalesce(ended_at, CASE WHEN status = 1 THEN revision ELSE coalesce(started_at, submitted_at, revision) END)',
-  );
+  const columns = integer === 'bigint' ? COLUMNS.toSorted((a, b) => width(a) - width(b)) : COLUMNS;
   return [
     'CREATE TABLE record (',
     `  ${id},`,
     '  -- Where a job counts in time: where it ended; a running one at its last heartbeat.',
-    `  ${countedAt},`,
+    `  ${countedAt(COUNTED_AT)},`,
     ...columns.map((column, index) => {
       const must = MUST.has(column.name) && !MAY_BE_EMPTY.has(column.name) ? ' NOT NULL' : '';
       return `  ${column.name} ${type(column)}${must}${index < columns.length - 1 ? ',' : ''} -- ${column.help}`;

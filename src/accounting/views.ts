@@ -1,5 +1,5 @@
 import { PERS } from '../gridengine/memory-request';
-import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, type FieldName } from '../record/fields';
+import { FIELD_NAMES, FIELDS, type FieldName } from '../record/fields';
 import { PRIVATE_CLUSTERS } from '../record/job-name';
 import { PLAIN_COLUMNS, type ColumnFacts } from '../record/plain-columns';
 import { FIELD_CODECS, type Column } from './columns';
@@ -11,8 +11,6 @@ import type { SqlDialect } from './schema-text';
 export const choiceText = (column: string, words: readonly string[]): string =>
   `CASE ${column} ${words.map((word, index) => `WHEN ${index} THEN '${word}'`).join(' ')} END`;
 
-const perText = (column: string): string => choiceText(column, PERS);
-
 /** The name under which the views show a column of `record`. */
 function readableName({ name, dictionary }: Column): string {
   if (name === 'limit_bytes') return 'request_limit_bytes';
@@ -20,12 +18,9 @@ function readableName({ name, dictionary }: Column): string {
 }
 
 /** A column of `r` as the views show it. */
-function readable({ name, dictionary }: Column, { word, time }: SqlDialect): string {
+function readable({ name, dictionary, choice }: Column, { word, time }: SqlDialect): string {
   if (dictionary !== undefined) return word(dictionary, `r.${name}`);
-  if (name === 'status') return choiceText('r.status', STATUSES);
-  if (name === 'trust') return choiceText('r.trust', TRUSTS);
-  if (name.endsWith('_per')) return perText(`r.${name}`);
-  if (name === 'sampler_mode') return choiceText(`r.${name}`, ['full', 'small']);
+  if (choice !== undefined) return choiceText(`r.${name}`, choice);
   if (name.endsWith('_at')) return time(`r.${name}`);
   return name.endsWith('_ms') ? `r.${name} / 1000.0` : `r.${name}`;
 }
@@ -88,7 +83,7 @@ export function requestsView({ source, requestSets, requestMember }: SqlDialect)
   return [
     "CREATE VIEW requests AS SELECT r.id AS record, r.job_id, r.task_id, 'h_vmem' AS complex,",
     '  r.h_vmem_request_bytes AS request_bytes, r.h_vmem_limit_bytes AS limit_bytes,',
-    `  ${perText('r.h_vmem_per')} AS per`,
+    `  ${choiceText('r.h_vmem_per', PERS)} AS per`,
     `FROM ${source} r WHERE r.h_vmem_per IS NOT NULL`,
     'UNION ALL SELECT r.id, r.job_id, r.task_id, asked.key,',
     `  ${requestMember('request_bytes', 'bigint')}, ${requestMember('limit_bytes', 'bigint')}, ${requestMember('per', 'text')}`,

@@ -75,7 +75,7 @@ const POSTGRES: SqlDialect = {
     `CREATE TABLE ${name} (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON ${name} (md5(name));`,
   type: (column) => (column.type === 'text' ? 'text COLLATE "C"' : columnType(column)),
   id: 'id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
-  computed: (name, type, expression) => `${name} ${type} NOT NULL GENERATED ALWAYS AS (${expression}) STORED`,
+  countedAt: (expression) => `counted_at bigint NOT NULL GENERATED ALWAYS AS (${expression}) STORED`,
   integer: 'bigint',
   real: 'double precision',
   time: (column) => `to_timestamp(${column} / 1000.0)`,

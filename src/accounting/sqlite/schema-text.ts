@@ -37,7 +37,7 @@ const SQLITE: SqlDialect = {
   type: ({ type, mostlyInteger = false }) => (mostlyInteger ? 'INTEGER' : type.toUpperCase()),
   // AUTOINCREMENT never gives an id twice, on which the feed of records relies.
   id: 'id INTEGER PRIMARY KEY AUTOINCREMENT',
-  computed: (name, type, expression) => `${name} ${type} AS (${expression}) VIRTUAL`,
+  countedAt: (expression) => `counted_at INTEGER AS (${expression}) VIRTUAL`,
   integer: 'INTEGER',
   real: 'REAL',
   time: (column) => `strftime('%Y-%m-%d %H:%M:%f', ${column} / 1000.0, 'unixepoch')`,
