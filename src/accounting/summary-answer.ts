@@ -2,15 +2,13 @@ import { DAY_MS } from '../base/units';
 import { COVERAGE_REASONS, type CoverageReason } from '../record/coverage';
 import { compareText } from './by-place';
 import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
+import type { Bins } from '../record/sums';
 import type { Totals } from '../record/totals';
 
 /** Sums of an interval, before they are put in order. The hours are of the local time zone. */
-interface RawSummary {
+interface RawSummary extends Bins {
   readonly groups: readonly SummaryGroup[];
   readonly totals: Totals;
-  readonly hours: Float64Array;
-  readonly shares: Float64Array;
-  readonly coverage: Float64Array;
   readonly read: number;
 }
 
