@@ -38,6 +38,8 @@ export interface SqlDialect {
   /** What follows FROM: records `r`, each request but h_vmem as `asked`; `requestMember`: a member of `asked`. */
   readonly requestSets: string;
   readonly requestMember: (name: string, type: 'bigint' | 'text') => string;
+  /** Of a roll-up's row `u`: the columns `day` and `cluster`, and the string of its key. */
+  readonly daily: Readonly<Record<'day' | 'cluster', string>> & { readonly key: (dictionary: Dictionary) => string };
   readonly parts: Readonly<Record<string, () => readonly string[]>>;
 }
 
@@ -79,12 +81,27 @@ export function totalsColumns({ integer, real }: SqlDialect): readonly string[] 
   );
 }
 
+/** The roll-ups of days, as far as they are up to date, of all of a cluster and of each dimension. */
+function dailyView({ daily: { day, cluster, key } }: SqlDialect): readonly string[] {
+  const keys = DIMENSIONS.map((name, index) => `WHEN ${index + 1} THEN ${key(dictionaryOf(name))}`);
+  return [
+    'CREATE VIEW daily AS SELECT',
+    `  ${day},`,
+    `  ${cluster},`,
+    `  ${choiceText('u.dimension', ['cluster', ...DIMENSIONS])} AS dimension,`,
+    `  CASE u.dimension ${keys.join(' ')} END AS key,`,
+    `  ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`,
+    `FROM rollup u WHERE u.unit = 0 AND u.dimension <= ${DIMENSIONS.length} AND u.day NOT IN (SELECT day FROM stale_day);`,
+  ];
+}
+
 /** `sql` with its generated parts made anew from the tables of fields and sums. */
 export function withGenerated(sql: string, dialect: SqlDialect): string {
   const parts: SqlDialect['parts'] = {
     dictionaries: () => DICTIONARIES.map(dialect.dictionary),
     record: () => recordTable(dialect),
     views: () => [...jobsView(dialect), ...peaksView(dialect), ...requestsView(dialect), ...dialect.metricsView],
+    daily: () => dailyView(dialect),
     ...dialect.parts,
   };
   return sql.replace(
@@ -97,15 +114,3 @@ export function withGenerated(sql: string, dialect: SqlDialect): string {
 export const GROUPING_SET_NAMES = GROUPING_SETS.map(
   (set, number) => `${number} ${set.join("'s ").replaceAll('job_name', 'name class') || 'all of a cluster'}`,
 ).join(', ');
-
-/** The roll-ups `u` that the view `daily` shows: those of days, as far as they are up to date. */
-export const DAILY = `FROM rollup u WHERE u.unit = 0 AND u.dimension <= ${DIMENSIONS.length} AND u.day NOT IN (SELECT day FROM stale_day);`;
-
-/** Columns of a roll-up's row `u`: the name of its dimension, and the string of its key. */
-export function rolledKey(word: (dictionary: Dictionary, column: string) => string): readonly string[] {
-  const keys = DIMENSIONS.map((name, index) => `WHEN ${index + 1} THEN ${word(dictionaryOf(name), 'u.key')}`);
-  return [
-    `  ${choiceText('u.dimension', ['cluster', ...DIMENSIONS])} AS dimension,`,
-    `  CASE u.dimension ${keys.join(' ')} END AS key,`,
-  ];
-}

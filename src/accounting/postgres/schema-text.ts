@@ -1,7 +1,6 @@
 import { MEMBER_DAYS } from '../../record/membership';
-import { TOTALS_NAMES } from '../../record/totals';
 import { COLUMNS } from '../row';
-import { DAILY, type SqlDialect, GROUPING_SET_NAMES, rolledKey, totalsColumns, withGenerated } from '../schema-text';
+import { type SqlDialect, GROUPING_SET_NAMES, totalsColumns, withGenerated } from '../schema-text';
 import { columnType, textColumn } from './rows';
 
 /** The generated parts of sql/accounting/postgres. */
@@ -57,18 +56,6 @@ function rollUpTable(): readonly string[] {
   ];
 }
 
-/** One row per day and owner, project, queue, host or name class; dimension `cluster`: all of a cluster. */
-function dailyView(): readonly string[] {
-  return [
-    'CREATE VIEW daily AS SELECT',
-    "  date '1970-01-01' + u.day AS day,",
-    '  u.cluster,',
-    ...rolledKey(() => "nullif(u.key, '')"),
-    `  ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`,
-    DAILY,
-  ];
-}
-
 const POSTGRES: SqlDialect = {
   // The index is on the digest, since long texts do not fit into one.
   dictionary: (name) =>
@@ -89,7 +76,8 @@ const POSTGRES: SqlDialect = {
   requestSets: 'visible_record r, json_each(r.request_set::json) AS asked',
   requestMember: (name, type) =>
     type === 'text' ? `asked.value ->> '${name}'` : `(asked.value ->> '${name}')::${type}`,
-  parts: { named: namedView, visible: visibleViews, rollup: rollUpTable, daily: dailyView },
+  daily: { day: "date '1970-01-01' + u.day AS day", cluster: 'u.cluster', key: () => "nullif(u.key, '')" },
+  parts: { named: namedView, visible: visibleViews, rollup: rollUpTable },
 };
 
 export const postgresSchema = (sql: string): string => withGenerated(sql, POSTGRES);

@@ -1,5 +1,4 @@
-import { TOTALS_NAMES } from '../../record/totals';
-import { DAILY, GROUPING_SET_NAMES, rolledKey, totalsColumns, withGenerated, type SqlDialect } from '../schema-text';
+import { GROUPING_SET_NAMES, totalsColumns, withGenerated, type SqlDialect } from '../schema-text';
 
 /** The generated parts of sql/accounting/sqlite. */
 
@@ -17,18 +16,6 @@ function rollUpTable(): readonly string[] {
     ...totalsColumns(SQLITE),
     '  PRIMARY KEY (unit, day, dimension, key, cluster_id)',
     ') WITHOUT ROWID;',
-  ];
-}
-
-/** One row per day and owner, project, queue, host or name class; dimension `cluster`: all of a cluster. */
-function dailyView(): readonly string[] {
-  return [
-    'CREATE VIEW daily AS SELECT',
-    "  date(u.day * 86400, 'unixepoch') AS day,",
-    `  ${word('cluster', 'u.cluster_id')} AS cluster,`,
-    ...rolledKey(word),
-    `  ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`,
-    DAILY,
   ];
 }
 
@@ -50,7 +37,12 @@ const SQLITE: SqlDialect = {
   ],
   requestSets: 'record r JOIN request_set s ON s.id = r.request_set_id, json_each(s.name) AS asked',
   requestMember: (name) => `json_extract(asked.value, '$.${name}')`,
-  parts: { rollup: rollUpTable, daily: dailyView },
+  daily: {
+    day: "date(u.day * 86400, 'unixepoch') AS day",
+    cluster: `${word('cluster', 'u.cluster_id')} AS cluster`,
+    key: (dictionary) => word(dictionary, 'u.key'),
+  },
+  parts: { rollup: rollUpTable },
 };
 
 export const sqliteSchema = (sql: string): string => withGenerated(sql, SQLITE);
