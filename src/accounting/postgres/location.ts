@@ -38,42 +38,36 @@ function usualMode(host: string): SslMode {
 
 /**
  * Reads `postgres://[USER@]HOST[:PORT]/DATABASE[?sslmode=...&sslrootcert=...&host=DIRECTORY]`. The certificate of a server
- * on another host is checked unless `sslmode` says otherwise (disable, prefer, require). Returns the error if the URL
+ * on another host is checked unless `sslmode` says otherwise (disable, prefer, require). Throws StoreError if the URL
  * can't be used; a password is refused, since many can read settings and command lines.
  */
-export function parseLocation(url: string): Location | { readonly error: string } {
+export function locationOf(url: string): Location {
+  const refuse = (reason: string, hint = 'correct "accounting" in qmemacct.toml'): never => {
+    throw new StoreError(withoutPassword(url), reason, hint, false);
+  };
   const [, authority, path, query = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)\/([^/?#]*)(?:\?([^#]*))?$/.exec(url) ?? [];
-  if (authority === undefined || path === undefined) return { error: `it is not of the form; ${FORM}` };
+  if (authority === undefined || path === undefined) return refuse('it is not of the form', FORM);
   const [, userInfo, hostPort = ''] = /^(?:(.*)@)?([^@]*)$/.exec(authority) ?? [];
-  if (holdsPassword(url)) return { error: 'it holds a password; put that into accounting_credentials' };
+  if (holdsPassword(url)) return refuse('it holds a password', 'put that into accounting_credentials');
   const [, bracketed, plain = '', portText] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*))(?::(\d+))?$/.exec(hostPort) ?? [];
-  if (bracketed === undefined && plain === '' && hostPort !== '')
-    return { error: `"${hostPort}" is not a host; ${FORM}` };
+  if (bracketed === undefined && plain === '' && hostPort !== '') return refuse(`"${hostPort}" is not a host`, FORM);
   const options = new URLSearchParams(query);
   const unknown = [...options.keys()].find((key) => !['sslmode', 'sslrootcert', 'host', 'port'].includes(key));
   if (unknown !== undefined)
-    return { error: `its option "${unknown}" is none of sslmode, sslrootcert, host and port; leave it out` };
+    return refuse(`its option "${unknown}" is none of sslmode, sslrootcert, host and port`, 'leave it out');
   const host = options.get('host') ?? bracketed ?? decoded(plain);
   const database = decoded(path);
   const user = userInfo ? decoded(userInfo) : null;
-  if (user === null && userInfo) return { error: 'its user is not well encoded; write a % of its name as %25' };
-  if (!host || !database) return { error: `it lacks the host or the database; ${FORM}` };
+  if (user === null && userInfo) return refuse('its user is not well encoded', 'write a % of its name as %25');
+  if (!host || !database) return refuse('it lacks the host or the database', FORM);
   const port = Number(options.get('port') ?? portText ?? 5432);
-  if (!(Number.isInteger(port) && port > 0 && port < 65536)) return { error: 'its port is invalid; leave it out' };
+  if (!(Number.isInteger(port) && port > 0 && port < 65536)) return refuse('its port is invalid', 'leave it out');
   const sslRootCert = options.get('sslrootcert');
   const asked = options.get('sslmode') ?? (sslRootCert === null ? usualMode(host) : 'verify-full');
   const sslMode = SSL_MODES.find((mode) => mode === asked);
-  if (sslMode === undefined) return { error: `its sslmode is none of ${SSL_MODES.join(', ')}; write verify-full` };
-  if (sslRootCert !== null && !sslRootCert.startsWith('/')) return { error: 'its sslrootcert is not an absolute path' };
+  if (sslMode === undefined) return refuse(`its sslmode is none of ${SSL_MODES.join(', ')}`, 'write verify-full');
+  if (sslRootCert !== null && !sslRootCert.startsWith('/')) return refuse('its sslrootcert is not an absolute path');
   if (sslRootCert !== null && sslMode !== 'verify-full')
-    return { error: 'it has an sslrootcert that nothing checks; write sslmode=verify-full' };
+    return refuse('it has an sslrootcert that nothing checks', 'write sslmode=verify-full');
   return { host, port, database, user, sslMode, sslRootCert, text: url };
-}
-
-/** As `parseLocation`, but throws StoreError. */
-export function locationOf(url: string): Location {
-  const location = parseLocation(url);
-  if (!('error' in location)) return location;
-  const [reason = '', hint = 'correct "accounting" in qmemacct.toml'] = location.error.split('; ');
-  throw new StoreError(withoutPassword(url), reason, hint, false);
 }
