@@ -35,7 +35,7 @@ function parse(path: string): number {
   } finally {
     closeSync(file);
   }
-  return lines + (splitter.rest()?.packed.length ?? 0);
+  return splitter.rest().reduce((sum, { packed }) => sum + packed.length, lines);
 }
 
 async function intoEmpty(history: History, directory: string): Promise<readonly Row[]> {

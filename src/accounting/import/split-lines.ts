@@ -37,8 +37,8 @@ export interface LineBatch {
 interface LineSplitter {
   /** Takes a piece; returns the batches that it completes. */
   readonly add: (piece: Buffer) => readonly LineBatch[];
-  /** A batch of the remaining lines, if any; a last line without its newline is left out. */
-  readonly rest: () => LineBatch | null;
+  /** A batch of the remaining lines, if there are any; a last line without its newline is left out. */
+  readonly rest: () => readonly LineBatch[];
   /** The place after the last line that came. */
   readonly place: () => FilePlace;
 }
@@ -122,7 +122,7 @@ export function lineSplitter(begin: FilePlace, most: number): LineSplitter {
       }
       return batches;
     },
-    rest: () => (count === 0 ? null : take(tail)),
+    rest: () => (count === 0 ? [] : [take(tail)]),
     place: () => ({ ...placer.place(), offset: position, tail }),
   };
 }

@@ -32,7 +32,6 @@ export async function* splitHere(
   } catch (error) {
     failure = { error };
   }
-  const rest = splitter.rest();
-  if (rest !== null) yield rest;
+  yield* splitter.rest();
   if (failure !== null) throw failure.error;
 }

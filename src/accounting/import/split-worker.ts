@@ -14,12 +14,9 @@ const { begin, most } = workerData as SplitterData;
 const splitter = lineSplitter(begin, most);
 
 parentPort?.on('message', (piece: Uint8Array | null) => {
-  const rest = piece === null ? splitter.rest() : null;
   const batches: Split =
     piece === null
-      ? rest === null
-        ? []
-        : [rest]
+      ? splitter.rest()
       : splitter.add(Buffer.from(piece.buffer as ArrayBuffer, piece.byteOffset, piece.byteLength));
   const memory = batches.flatMap(({ packed }) => [packed.numbers.buffer, packed.texts.buffer]);
   parentPort?.postMessage(batches, memory);
