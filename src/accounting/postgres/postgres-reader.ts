@@ -168,13 +168,12 @@ export class PostgresReader implements AccountingReader {
     return this.ask(async (snapshot) => {
       const ofWaiting = new Parameters();
       const waiting = await snapshot.jobsOf(ofJob('i', query, ofWaiting), ofWaiting);
-      const touched = [...waiting.all()];
       const many = await hasMany(snapshot, query);
       const parameters = new Parameters();
       const condition = ofJob('r', query, parameters) + notOf(waiting.ids());
       const plan = rowPlan(many ? query.fields : undefined, false);
       const rows = await recordsWhere(snapshot, condition, parameters, plan, !many);
-      const found = [...rows, ...touched.map(({ stored }) => stored)].filter(
+      const found = [...rows, ...[...waiting.all()].map(({ stored }) => stored)].filter(
         ({ record }) =>
           (query.cluster === undefined || record.cluster === query.cluster) &&
           (query.task_id === undefined || record.task_id === query.task_id),

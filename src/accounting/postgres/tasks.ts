@@ -179,10 +179,9 @@ export async function taskTable(snapshot: Snapshot, query: TaskTableQuery): Prom
   const waits = new Parameters();
   const held = await snapshot.jobsOf(`i.job_id = ${waits.put(job)}::bigint`, waits);
   const waiting = [...held.all()].map(({ stored }) => stored);
-  const settled = [...held.all(), ...held.changes().absorbed].flatMap(({ id }) => id ?? []);
   const words = new OwnNumbers();
   const parameters = new Parameters();
-  const ofJob = `r.job_id = ${parameters.put(job)}::bigint${notOf(settled)}`;
+  const ofJob = `r.job_id = ${parameters.put(job)}::bigint${notOf(held.ids())}`;
   if ('ids' in rows) {
     const wanted = new Set(rows.ids);
     const condition = `${ofJob} AND r.id IN ${parameters.putNumbers(rows.ids)}`;
