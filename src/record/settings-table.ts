@@ -78,7 +78,7 @@ export const SETTINGS = {
   ),
   accounting: text(
     '/var/lib/qmemacct/accounting/accounting.db',
-    "The accounting DB, shared by all hosts: a file (SQLite), or postgres://[USER@]HOST[:PORT]/DATABASE. Another host's certificate is checked with the system's CAs, or ?sslrootcert=FILE; ?sslmode=require or disable goes without",
+    "The accounting DB, shared by all hosts: a file (SQLite), or postgres://[USER@]HOST[:PORT]/DATABASE, with HOST1,HOST2 for a primary and its standbys. Another host's certificate is checked with the system's CAs, or ?sslrootcert=FILE; ?sslmode=require or disable goes without",
     {
       problem: (value) => {
         if (holdsPassword(value)) return 'holds a password';

@@ -1,10 +1,13 @@
 import { callerName } from '../../base/user-name';
 import { readPassword } from './credentials';
-import { locationOf } from './location';
-import { Session, type Value } from './session';
+import { locationsOf } from './location';
+import { Primary } from './primary';
+import type { Session, SessionOptions, Value } from './session';
 
 /** The longest work of one statement: summing up a day, pruning. */
 const SILENCE_MS = 600_000;
+/** How long to wait for a connection: to the only server, or to all of several together. */
+const CONNECT_MS = 10_000;
 
 /** A connection to the database, made with the first statement. No statement leaves anything behind in the session. */
 export interface Connection {
@@ -60,31 +63,26 @@ async function transact<T>(session: Session, work: (inner: Transaction) => Promi
 
 /** Opens the database of a URL. Throws StoreError where the URL or the credentials can't be used. */
 export function connect(url: string, options: ConnectOptions = {}): Connection {
-  const location = locationOf(url);
-  const { host, port, database, text } = location;
-  const user = location.user ?? callerName();
-  const password = options.credentials ? readPassword(options.credentials, { host, port, database, user }) : null;
-  const silenceMs = options.silenceMs ?? SILENCE_MS;
-  let session = new Session({ location, user, password, silenceMs });
-  let closed = false;
+  const locations = locationsOf(url);
+  const { credentials = '', silenceMs = SILENCE_MS } = options;
+  const servers = locations.map((location): SessionOptions => {
+    const user = location.user ?? callerName();
+    const password = credentials ? readPassword(credentials, { ...location, user }) : null;
+    return { location, user, password, silenceMs, connectMs: CONNECT_MS / locations.length };
+  });
+  const primary = new Primary(url, servers);
   let last: Promise<unknown> = Promise.resolve();
   /** A session does one thing at a time; if it is lost, what waits for it gets a new session. */
   const inTurn = <T>(work: (session: Session) => Promise<T>): Promise<T> => {
-    const turn = last.then(() => {
-      if (session.lost && !closed) session = new Session({ location, user, password, silenceMs });
-      return work(session);
-    });
+    const turn = last.then(() => primary.open()).then(work);
     last = turn.catch(() => undefined);
     return turn;
   };
   return {
-    text,
+    text: url,
     query: (sql, values = []) => inTurn((on) => on.ask(sql, values, 'objects')),
     rows: (sql, values = []) => inTurn((on) => on.ask(sql, values, 'arrays')),
     transaction: (work, mode = '') => inTurn((on) => transact(on, work, mode)),
-    close: () => {
-      closed = true;
-      return session.end();
-    },
+    close: () => primary.close(),
   };
 }

@@ -34,7 +34,7 @@ const NO_DATABASE: Fault = {
 const FULL: Fault = { reason: "the server's disk is full", hint: 'make room there', retry: true };
 const READ_ONLY: Fault = {
   reason: 'it can only be read (a standby, or set so)',
-  hint: 'name the primary server in "accounting"',
+  hint: 'name the primary server in "accounting", or all of them: postgres://HOST1,HOST2/DATABASE',
   retry: true,
 };
 const BUSY: Fault = {

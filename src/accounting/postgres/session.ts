@@ -7,17 +7,17 @@ import type { Location } from './location';
 import { withoutNul } from './words';
 import { certificatesIn, systemCertificates } from './trusted-certificates';
 
-const CONNECT_SECONDS = 10;
-
 /** A value that a statement takes. Lists and objects are sent as JSON text, which the statement casts. */
 export type Value = string | number | boolean | null;
 
-interface SessionOptions {
+export interface SessionOptions {
   readonly location: Location;
   readonly user: string;
   readonly password: string | null;
   /** How long a server may be silent, in ms, before it is given up. */
   readonly silenceMs: number;
+  /** How long to wait for a connection, in ms. */
+  readonly connectMs: number;
 }
 
 type Client = postgres.Sql<{ int8: number }>;
@@ -67,7 +67,7 @@ export class Session {
       // PgBouncer may give each transaction another session.
       prepare: false,
       fetch_types: false,
-      connect_timeout: CONNECT_SECONDS,
+      connect_timeout: options.connectMs / 1000,
       onclose: () => this.lose(this.failure('the connection was lost', 'try again in a moment')),
       onnotice: () => undefined,
       // int8: no number of ours is beyond 2^53.
@@ -120,7 +120,8 @@ export class Session {
     for (const reject of this.waiting) reject(this.why);
   }
 
-  private failure(reason: string, hint: string): StoreError {
+  /** An error that may pass by itself. */
+  failure(reason: string, hint: string): StoreError {
     return new StoreError(this.options.location.text, reason, hint, true);
   }
 
@@ -132,7 +133,7 @@ export class Session {
       const { host, port } = this.options.location;
       const where = host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
       const socket = (this.socket = createConnection(where));
-      const late = setTimeout(() => socket.destroy(new TimedOut('no connection')), CONNECT_SECONDS * 1000);
+      const late = setTimeout(() => socket.destroy(new TimedOut('no connection')), this.options.connectMs);
       await once(socket, 'connect').finally(() => clearTimeout(late));
       return socket;
     } catch (error) {

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { locationOf } from '../../../src/accounting/postgres/location';
+import { locationsOf, type Location } from '../../../src/accounting/postgres/location';
 import { StoreError } from '../../../src/accounting/store-error';
 
-describe('locationOf', () => {
+/** The only server of a URL. */
+function locationOf(url: string): Location {
+  const [location, ...others] = locationsOf(url);
+  assert.ok(location !== undefined && others.length === 0);
+  return location;
+}
+
+describe('locationsOf', () => {
   it('reads host, port, database, user and TLS', () => {
     const url = 'postgres://hooks@db.example:6432/accounting?sslmode=verify-full&sslrootcert=/etc/ssl/site.pem';
     assert.deepEqual(locationOf(url), {
@@ -38,6 +45,25 @@ describe('locationOf', () => {
     assert.deepEqual([six.host, six.port], ['::1', 5433]);
   });
 
+  it('reads several servers, each with its port and TLS', () => {
+    const serversOf = (url: string): unknown =>
+      locationsOf(url).map(({ host, port, sslMode, user }) => [host, port, sslMode, user]);
+    assert.deepEqual(serversOf('postgres://hooks@db1,db2:6432,[fd00::1]:5433,localhost/a'), [
+      ['db1', 5432, 'verify-full', 'hooks'],
+      ['db2', 6432, 'verify-full', 'hooks'],
+      ['fd00::1', 5433, 'verify-full', 'hooks'],
+      ['localhost', 5432, 'prefer', 'hooks'],
+    ]);
+    assert.deepEqual(serversOf('postgres:///a?host=/run/a,db2&port=5433'), [
+      ['/run/a', 5433, 'disable', null],
+      ['db2', 5433, 'verify-full', null],
+    ]);
+    assert.deepEqual(serversOf('postgres:///a?host=/run/a,/run/b&port=1,2'), [
+      ['/run/a', 1, 'disable', null],
+      ['/run/b', 2, 'disable', null],
+    ]);
+  });
+
   it('refuses what would be misread', () => {
     for (const [url, problem] of [
       ['postgres://bob:secret@db/a', /holds a password/],
@@ -51,6 +77,9 @@ describe('locationOf', () => {
       ['postgres://db/a?sslmode=verify-full&sslrootcert=x', /not an absolute path/],
       ['postgres://db/a?options=-c%20x', /option "options"/],
       ['postgres://db:0/a', /port/],
+      ['postgres://db1,/a', /lacks the host/],
+      ['postgres://db1,a:b:c/x', /"a:b:c" is not a host/],
+      ['postgres:///a?host=db1,db2,db3&port=1,2', /3 hosts and 2 ports/],
       ['postgres://a:b:c/x', /is not a host/],
     ] as const)
       assert.throws(
@@ -64,7 +93,7 @@ describe('locationOf', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (rest) => {
         try {
-          assert.notEqual(locationOf(`postgres://${rest}`).database, '');
+          for (const { database } of locationsOf(`postgres://${rest}`)) assert.notEqual(database, '');
         } catch (error) {
           assert.ok(error instanceof StoreError);
         }

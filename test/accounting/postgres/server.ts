@@ -62,6 +62,8 @@ export interface ServerOptions {
   readonly files?: Readonly<Record<string, string>>;
   /** Lines of pg_hba.conf in place of "everyone, without a password". */
   readonly access?: readonly string[];
+  /** A hot standby of this server, made of a copy of it. */
+  readonly standbyOf?: Server;
 }
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
@@ -75,12 +77,17 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   if (options.shared) chmodSync(directory, 0o711);
   const data = join(directory, 'data');
   const admin = 'site_admin';
-  const made = spawnSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', admin, '-A', 'trust', '--no-locale', '-E', 'UTF8', '--no-sync', '--no-instructions'],
-    { ...who, cwd: '/', encoding: 'utf8', env: { PATH: '/usr/bin:/bin' } },
-  );
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  const [program, ...how]: readonly [string, ...string[]] =
+    options.standbyOf === undefined
+      ? ['initdb', '-A', 'trust', '--no-locale', '-E', 'UTF8', '--no-instructions']
+      : ['pg_basebackup', '-h', options.standbyOf.directory, '-R', '-c', 'fast', '-X', 'stream'];
+  const made = spawnSync(join(bin, program), [...how, '-D', data, '-U', admin, '--no-sync'], {
+    ...who,
+    cwd: '/',
+    encoding: 'utf8',
+    env: { PATH: '/usr/bin:/bin' },
+  });
+  if (made.status !== 0) throw new Error(`${program} failed: ${made.stderr}`);
   const file = (name: string, lines: readonly string[]): void => {
     const text = `${lines.join('\n')}\n`;
     const written = spawnSync('tee', [...(name === 'pg_hba.conf' ? [] : ['-a']), join(data, name)], {
