@@ -49,7 +49,7 @@ function read(text: string): AccountingRecord {
 }
 
 describe('jsonAccountingLine', () => {
-  it('reads 9.0 and 9.1 alike', () => {
+  it('reads lines of OCS 9.0 and 9.1 alike', () => {
     const old = read(line({ rusage, usage: figures }));
     const now = read(line({ rusage, eusage: figures }, { deleted_by: 'root@ge0' }));
     assert.deepEqual({ ...now, deletedBy: null }, old);
@@ -68,7 +68,7 @@ describe('jsonAccountingLine', () => {
     assert.deepEqual([old.project, old.peTaskId], [null, null]);
   });
 
-  it('reads the submission, not its secrets', () => {
+  it('reads the submit command without its secrets', () => {
     const submit = (text?: string): string | null => read(line({}, { submit_cmd_line: text })).submitCommand;
     assert.equal(
       submit('qsub -cwd -l h_rt=600 -v NAP=1 /home/alice/job.sh x'),
@@ -77,7 +77,7 @@ describe('jsonAccountingLine', () => {
     assert.deepEqual([submit('NONE'), submit()], [null, null]);
   });
 
-  it('knows no maxvmem where it was not collected', () => {
+  it('returns null for a maxvmem that was not collected', () => {
     const rest = { ...figures, maxvmem: undefined };
     assert.equal(read(line({ rusage, eusage: rest })).maxvmemBytes, null);
   });
@@ -88,7 +88,7 @@ describe('jsonAccountingLine', () => {
     assert.deepEqual([never.startTimeMs, never.endTimeMs, never.wallclockSeconds], [null, null, 0]);
   });
 
-  it('tells lines that are no record', () => {
+  it('refuses lines that are no record', () => {
     for (const text of [
       '{',
       '{}',
@@ -100,7 +100,7 @@ describe('jsonAccountingLine', () => {
       assert.equal(isProblem(jsonAccountingLine(text)), true, text);
   });
 
-  it('is found by its brace, and never throws', () => {
+  it('reads the lines that begin with a brace, and never throws', () => {
     assert.equal(parseAccountingLine(line({ rusage, eusage: figures })).ok, true);
     fc.assert(fc.property(fc.json(), (text) => void jsonAccountingLine(text)));
     fc.assert(fc.property(fc.string(), (text) => void jsonAccountingLine(`{${text}`)));

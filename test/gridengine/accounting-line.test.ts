@@ -59,7 +59,7 @@ describe('parseAccountingLine', () => {
     });
   });
 
-  it('reads lines of a running 8.1.9', () => {
+  it('reads a line that a running 8.1.9 wrote', () => {
     const killed =
       'all.q:gex:nogroup:nobody:killed:6:sge:0:1795248478:1795248478:1795248478:100:137:0:0.004520:0.003293:4580.000000:' +
       '0:0:0:0:538:0:0:0.000000:16:0:0:0:5:8:NONE:defaultdepartment:NONE:1:0:0.007813:0.000000:0.000000:NONE:0.000000:NONE:' +
@@ -97,7 +97,7 @@ describe('parseAccountingLine', () => {
     const longer = [':63.500000', ':63.500000:12.000000'];
     for (const more of [...longer, `${longer[1]}:NONE`, `${longer[1]}${':NONE'.repeat(20)}`])
       assert.deepEqual(ends(`${inMs('-l h_rt=1:0:0')}${univa}${more}`), ['-l h_rt=1:0:0', maxvmem, record.deletedBy]);
-    // The whole site's clock in seconds, as some converters leave it.
+    // Univa's layout with times in seconds, as some converters write it.
     assert.deepEqual(ends(`${classic()}${univa}${longer[1]}`), [category, maxvmem, record.deletedBy]);
   });
 
@@ -112,7 +112,7 @@ describe('parseAccountingLine', () => {
     assert.equal(parsed(classic().replace(/^all.q:ge1/, 'UNKNOWN:(null)')).host, '(null)');
   });
 
-  it('skips comments and empty lines, as qacct', () => {
+  it('skips comments and empty lines, as qacct does', () => {
     for (const line of ['', 'x', '# Version: 8.1.9', '#']) assert.equal(kind(line), 'no-record');
   });
 
@@ -144,7 +144,7 @@ describe('parseAccountingLine', () => {
     fc.assert(fc.property(fc.string(), (line) => void parseAccountingLine(line)));
   });
 
-  it('reads what is no UTF-8 as Latin-1', () => {
+  it('reads a name as UTF-8 where it is valid UTF-8, else as Latin-1', () => {
     const read = accountingReader();
     const bytes = Buffer.from(classic().replace('run.sh', 'M\u00fcller'), 'latin1');
     const record = read(bytes, 0, bytes.length);

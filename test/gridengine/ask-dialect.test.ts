@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { askDialect } from '../../src/gridengine/ask-dialect';
 import type { Qconf } from '../../src/gridengine/qconf';
 
-const saying = (stdout: string, stderr = ''): Qconf => {
+const qconfPrinting = (stdout: string, stderr = ''): Qconf => {
   return (args) => {
     assert.deepEqual(args, ['-help']);
     return Promise.resolve({ status: 0, stdout, stderr });
@@ -11,14 +11,14 @@ const saying = (stdout: string, stderr = ''): Qconf => {
 };
 
 describe('askDialect', () => {
-  it('takes the first line of the help, wherever it is printed', async () => {
+  it('reads the version from the first line of the help, on stdout or stderr', async () => {
     const expected = { dialect: 'sge8.1.9', version: '8.1.9' };
-    assert.deepEqual(await askDialect(saying('SGE 8.1.9\nusage: qconf [options]\n')), expected);
-    assert.deepEqual(await askDialect(saying('', 'SGE 8.1.9\nusage: qconf\n')), expected);
+    assert.deepEqual(await askDialect(qconfPrinting('SGE 8.1.9\nusage: qconf [options]\n')), expected);
+    assert.deepEqual(await askDialect(qconfPrinting('', 'SGE 8.1.9\nusage: qconf\n')), expected);
   });
 
-  it('does not guess', async () => {
-    assert.equal((await askDialect(saying('', 'error: commlib error: got select error\n')))?.dialect, 'unknown');
+  it('does not guess a dialect from an error or without qconf', async () => {
+    assert.equal((await askDialect(qconfPrinting('', 'error: commlib error: got select error\n')))?.dialect, 'unknown');
     assert.equal(await askDialect(null), null);
     assert.equal(await askDialect(() => Promise.reject(new Error('no such file'))), null);
   });

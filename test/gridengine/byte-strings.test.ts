@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { byteStrings, HASH_START, hashByte, internalised } from '../../src/gridengine/byte-strings';
 
 describe('byteStrings', () => {
-  it('gives the string of the run, however many runs share a slot', () => {
+  it('returns the right string where several share a slot, and does not make a cached string again', () => {
     let made = 0;
     const cache = byteStrings(4, 8, (bytes, from, to) => {
       made++;
@@ -31,7 +31,7 @@ describe('byteStrings', () => {
 });
 
 describe('internalised', () => {
-  it('is the same text', () => {
+  it('returns the same text', () => {
     for (const text of ['JB_owner', '', '12', '__proto__', 'constructor', 'ü'])
       assert.equal(internalised(Buffer.from(text).toString()), text);
   });

@@ -23,7 +23,7 @@ describe('categoryRequests', () => {
     ]);
   });
 
-  it('leaves out what is asked for the master or the slave tasks alone', () => {
+  it('leaves out requests for the master or the slave tasks alone', () => {
     assert.deepEqual(
       read(
         '-scope global -hard -l h_rt=600 -scope master -hard -l mem_free=64G -scope slave -hard -l mem_free=2G,gpu=1 -pe mpi 16',
@@ -34,7 +34,7 @@ describe('categoryRequests', () => {
     assert.deepEqual(read('-l h_vmem=1G -scope'), ['h_vmem=1G']);
   });
 
-  it('has the hard requests of the global scope, wherever they stand', () => {
+  it('returns the hard requests of the global scope, wherever they stand', () => {
     const part = fc.record({
       scope: fc.constantFrom('global', 'master', 'slave'),
       strength: fc.constantFrom('hard', 'soft'),
@@ -53,7 +53,7 @@ describe('categoryRequests', () => {
     );
   });
 
-  it('never throws, whatever it is given', () => {
+  it('returns each name once and no empty name, for any text', () => {
     const word = fc.oneof(
       fc.constantFrom('-l', '-soft', '-hard', '-scope', 'master', 'h_rt=1', ',', '=', 'a=b,c=d', '__proto__=1'),
       fc.string({ unit: 'binary' }),
@@ -69,7 +69,7 @@ describe('categoryRequests', () => {
 });
 
 describe('a hostile category', () => {
-  it('holds no more than a job can ask for', () => {
+  it('yields at most 256 requests', () => {
     const many = Array.from({ length: 1000 }, (_, index) => `c${index}=1`).join(',');
     assert.equal(categoryRequests(`-l ${many}`).length, 256);
   });
@@ -78,12 +78,12 @@ describe('a hostile category', () => {
 describe('requestedSeconds', () => {
   const seconds = (category: string): number | null => requestedSeconds(categoryRequests(category), 'h_rt');
 
-  it('reads seconds and clocks', () => {
+  it('reads seconds and hours:minutes:seconds', () => {
     assert.equal(seconds('-l h_vmem=1G,h_rt=3600'), 3600);
     assert.equal(seconds('-l h_rt=24:00:00'), 86_400);
   });
 
-  it('takes what is unlimited or no time for no limit', () => {
+  it('returns null for INFINITY, for a value that is no time and for a missing request', () => {
     for (const text of ['INFINITY', '0', '-5', 'soon', '', '1:2']) assert.equal(seconds(`-l h_rt=${text}`), null);
     assert.equal(seconds('-l s_rt=60'), null);
   });

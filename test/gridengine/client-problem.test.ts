@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { clientProblem, isUnreachable, startProblem, type ClientEnding } from '../../src/gridengine/client-problem';
 
-const WELL: ClientEnding = {
+const SUCCESS: ClientEnding = {
   end: { state: 'complete', said: null, dialect: 'sge8.1.9', unknownJobs: [] },
   status: 0,
   signal: null,
@@ -13,19 +13,19 @@ const WELL: ClientEnding = {
 };
 
 const ending = (state: ClientEnding['end']['state'], more: Partial<ClientEnding> = {}): ClientEnding => ({
-  ...WELL,
+  ...SUCCESS,
   ...more,
-  end: { ...WELL.end, state, ...more.end },
+  end: { ...SUCCESS.end, state, ...more.end },
 });
 
 describe('the problem of a client', () => {
-  it('is none where the document is whole, or where all jobs have ended', () => {
+  it('is null where the document is whole, or where all jobs have ended', () => {
     assert.equal(clientProblem('qstat', ending('complete', { status: 1, stderr: 'warning: commlib error' })), null);
     const ended = { state: 'refused', said: null, dialect: 'sge8.1.9', unknownJobs: ['7'] } as const;
-    assert.equal(clientProblem('qstat', { ...WELL, end: ended }), null);
+    assert.equal(clientProblem('qstat', { ...SUCCESS, end: ended }), null);
   });
 
-  it('of 8.1.9, as it says it, has a cause and a fix', () => {
+  it('has a cause and a fix for errors as 8.1.9 prints them', () => {
     const said: readonly (readonly [string, RegExp])[] = [
       [
         'error: commlib error: got select error (Connection refused)\nerror: unable to send message to qmaster using port 6444 on host "ge0": got send error',
@@ -42,20 +42,20 @@ describe('the problem of a client', () => {
       ['error: no cell directory', /^qstat says: no cell directory; try it by hand$/],
     ];
     for (const [stderr, problem] of said) {
-      const of = ending('empty', { status: 1, stderr });
-      assert.match(clientProblem('qstat', of) ?? '', problem);
-      assert.equal(isUnreachable(of), true);
+      const failed = ending('empty', { status: 1, stderr });
+      assert.match(clientProblem('qstat', failed) ?? '', problem);
+      assert.equal(isUnreachable(failed), true);
     }
   });
 
-  it('is one line without control characters, whatever was said', () => {
+  it('is one line without control characters, whatever the client printed', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('truncated' as const, 'empty' as const, 'refused' as const, 'foreign' as const),
         fc.string({ unit: 'binary', maxLength: 500 }),
         fc.option(fc.string({ unit: 'binary', maxLength: 500 }), { nil: null }),
         (state, stderr, said) => {
-          const problem = clientProblem('qhost', ending(state, { stderr, end: { ...WELL.end, state, said } }));
+          const problem = clientProblem('qhost', ending(state, { stderr, end: { ...SUCCESS.end, state, said } }));
           assert.ok(problem !== null && problem.length > 10 && problem.length < 800);
           assert.doesNotMatch(problem, /[\p{Cc}\u2028\u2029]/u);
         },
@@ -63,7 +63,7 @@ describe('the problem of a client', () => {
     );
   });
 
-  it('of one that could not be started names what is missing', () => {
+  it('names the cause where the client could not be started', () => {
     assert.match(startProblem('qstat', null, undefined), /is not found; put Grid Engine's commands into PATH/);
     assert.match(startProblem('qstat', '/x/qstat', 'EACCES'), /^\/x\/qstat can't be executed/);
     assert.match(startProblem('qstat', '/x/qstat', 'EAGAIN'), /too many processes/);

@@ -16,17 +16,17 @@ describe('readClusterName', () => {
     mkdirSync(join(root, 'folder', 'common', 'cluster_name'));
   });
 
-  it('reads the file', () => {
+  it('reads the file cluster_name', () => {
     assert.equal(readClusterName(root, 'named'), 'p6444');
   });
 
-  it('takes the cell where there is no file, or one of no use', () => {
+  it('returns the name of the cell where there is no usable file', () => {
     for (const cell of ['bare', 'odd', 'folder']) assert.equal(readClusterName(root, cell), cell);
   });
 });
 
 describe('parseClusterName', () => {
-  it('accepts one plain word', () => {
+  it('accepts one plain word only', () => {
     assert.equal(parseClusterName(' main-1.site \n'), 'main-1.site');
     assert.equal(parseClusterName('p1'), 'p1');
     for (const text of ['', '\n', 'a b', 'ä', '-x', '../x', 'x'.repeat(200)])

@@ -38,8 +38,8 @@ epilog                NONE
 h_vmem                INFINITY
 `;
 
-/** A queue as `qconf -sq` of 8.1.9 breaks it at 80 columns; with SGE_SINGLE_LINE it prints the value in one line. */
-const broken = `tmpdir                /tmp
+/** A queue as `qconf -sq` of 8.1.9 wraps it at 80 columns; with SGE_SINGLE_LINE it prints the value in one line. */
+const wrapped = `tmpdir                /tmp
 prolog                root@/usr/bin/env -i /bin/sh -p \\
                       /opt/qmemacct/hooks/prolog.sh $job_id $ja_task_id -- \\
                       root@/site/really/long/path/to/a/site/hook.sh $job_id \\
@@ -56,7 +56,7 @@ function changed(configuration: Configuration, key: string, value: string | null
 }
 
 describe('readConfiguration', () => {
-  it('finds values, continuation lines joined', () => {
+  it('finds values and joins their continuation lines', () => {
     const configuration = readConfiguration(global);
     assert.equal(configurationValue(configuration, 'prolog'), 'none');
     assert.equal(
@@ -75,16 +75,16 @@ describe('readConfiguration', () => {
   it('reads a long hook as it was set', () => {
     const hook = 'root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/hooks/prolog.sh $job_id $ja_task_id --';
     assert.equal(
-      configurationValue(readConfiguration(broken), 'prolog'),
+      configurationValue(readConfiguration(wrapped), 'prolog'),
       `${hook} root@/site/really/long/path/to/a/site/hook.sh $job_id $host,with,commas $queue,[gex=${hook} /x]`,
     );
   });
 
-  it('takes a key without value for an empty value', () => {
+  it('reads a key without a value as an empty value', () => {
     assert.equal(configurationValue(readConfiguration('user_lists\nx 1'), 'user_lists'), '');
   });
 
-  it('is written back exactly', () => {
+  it('keeps any text, so that serialise writes it back exactly', () => {
     assert.equal(serialise(readConfiguration(global)), global);
     assert.equal(serialise(readConfiguration(queue)), queue);
     const pieces = fc.constantFrom('\n', '\\', ' ', '\t', '\r', '#', 'a', 'key', ',', '[');
@@ -114,31 +114,31 @@ describe('withValue', () => {
     assert.equal(text, queue.replace(/prolog.*\n.*\n/, 'prolog                NONE\n'));
   });
 
-  it('leaves an equal value as it is printed', () => {
+  it('keeps the lines of a value that does not change', () => {
     const configuration = readConfiguration(queue);
     assert.equal(serialise(changed(configuration, 'pe_list', 'make,[@dual=all-mpi mpi-4],[node1=mpi]')), queue);
   });
 
-  it('adds a line in the same column, also where the last line is not ended', () => {
+  it('adds a line in the column of the others, also where the last line has no line feed', () => {
     const local = readConfiguration('#node1:\nmailer     /bin/mail');
     assert.equal(serialise(changed(local, 'prolog', '/x')), '#node1:\nmailer     /bin/mail\nprolog     /x\n');
     assert.equal(serialise(changed(readConfiguration(''), 'prolog', '/x')), 'prolog /x\n');
   });
 
-  it('removes a line, and restores a removed file’s text when the key was absent', () => {
+  it('removes a line, and undoes the addition of a key exactly', () => {
     const configuration = readConfiguration(global);
     assert.equal(serialise(changed(configuration, 'epilog', null)), global.replace(/epilog.*\n/, ''));
     assert.equal(serialise(changed(changed(configuration, 'starter', 'x'), 'starter', null)), global);
   });
 
-  it('refuses what the file cannot hold', () => {
+  it('refuses a key or value that the file cannot hold', () => {
     const configuration = readConfiguration(global);
     for (const value of ['', ' x', 'x ', 'a\nb', 'a\\'])
       assert.equal(withValue(configuration, 'prolog', value).ok, false);
     assert.equal(withValue(configuration, 'a b', 'x').ok, false);
   });
 
-  it('is read back as it was set', () => {
+  it('sets any value so that readConfiguration reads it back', () => {
     const values = fc.string({ minLength: 1 }).filter((value) => value.trim() === value && !/[\n\r\0]|\\$/.test(value));
     fc.assert(
       fc.property(values, (value) => {
@@ -150,7 +150,7 @@ describe('withValue', () => {
 });
 
 describe('isNone', () => {
-  it('ignores case', () => {
+  it('is true for NONE in any case and for an empty value', () => {
     for (const value of ['NONE', 'none', 'None', '']) assert.equal(isNone(value), true);
     assert.equal(isNone('/bin/none'), false);
   });

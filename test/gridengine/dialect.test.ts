@@ -33,7 +33,9 @@ describe('detectDialect', () => {
     it(`takes ${JSON.stringify(helpFirstLine)} for ${dialect}`, () =>
       assert.deepEqual(detectDialect(helpFirstLine), { dialect, version }));
   }
+});
 
+describe('dialectOfSchema', () => {
   it('knows 6.0 to 6.2u4 by a root element that names no schema but that of XML itself', () => {
     const of = dialectOfSchema;
     assert.equal(of('http://www.w3.org/2001/XMLSchema'), 'sge6.2');
@@ -42,7 +44,7 @@ describe('detectDialect', () => {
     assert.equal(of('http://www.w3.org/2001/XMLSchema http://www.univa.com/qstat qstat.xsd'), 'univa');
   });
 
-  it('goes by the schema of qstat -xml', () => {
+  it('recognises the schemas of qstat -xml', () => {
     const of = dialectOfSchema;
     assert.equal(
       of('http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd'),
@@ -57,16 +59,16 @@ describe('detectDialect', () => {
 });
 
 describe('sanitisesRootHooks', () => {
-  it('is so for 8.1.9 and its fork, and for nothing that is not known', () => {
-    const known = (helpFirstLine: string): boolean => sanitisesRootHooks(detectDialect(helpFirstLine));
-    for (const line of ['SGE 8.1.9', 'SGE 8.1.6', 'SGE 8.1.10']) assert.equal(known(line), true, line);
+  it('is true for 8.1 and its fork, and false for all others', () => {
+    const sanitises = (helpFirstLine: string): boolean => sanitisesRootHooks(detectDialect(helpFirstLine));
+    for (const line of ['SGE 8.1.9', 'SGE 8.1.6', 'SGE 8.1.10']) assert.equal(sanitises(line), true, line);
     for (const line of ['SGE 8.0.0', 'GE 6.2u5', 'OGS/GE 2011.11p1', 'UGE 8.6.6', 'GE 8.0.1', 'OCS 9.0.2', ''])
-      assert.equal(known(line), false, line);
+      assert.equal(sanitises(line), false, line);
   });
 });
 
 describe('memoryMeaning', () => {
-  it('sums address space in 6.2 and its descendants, resident memory in 8.1.9', () => {
+  it('is the sum of address space in 6.2 and its descendants, of resident memory and swap in 8.1.9', () => {
     assert.equal(memoryMeaning('sge6.2').maxvmem, 'vmem_sum');
     assert.equal(memoryMeaning('ogs').execdLimit, 'vmem_sum');
     assert.equal(memoryMeaning('univa').maxvmem, 'vmem_sum');
@@ -74,7 +76,7 @@ describe('memoryMeaning', () => {
     assert.equal(memoryMeaning('daimh').execdLimit, 'rss_swap_sum');
   });
 
-  it('differs where systemd keeps the jobs', () => {
+  it('is what the control group counts where systemd keeps the jobs', () => {
     assert.equal(memoryMeaning('daimh', true).maxvmem, 'cgroup');
     assert.equal(memoryMeaning('ocs', true).maxvmem, null);
     assert.deepEqual(

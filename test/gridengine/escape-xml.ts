@@ -1,9 +1,9 @@
-/** As Grid Engine up to OCS 9.1 escapes; what it leaves raw (control characters) is left raw. */
+/** Escapes as Grid Engine up to OCS 9.1 does: control characters stay raw. */
 export function escapeOldXml(text: string): string {
   return escapeXml(text).replaceAll('&lt;', '%lt;');
 }
 
-/** As OCS 9.2 escapes. */
+/** Escapes as OCS 9.2 does. */
 export function escapeXml(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -12,7 +12,7 @@ describe('failedCode', () => {
     }
   });
 
-  it('tells whether the job ran', () => {
+  it('says whether the job ran', () => {
     assert.equal(failedCode(8).ran, false);
     assert.equal(failedCode(15).ran, true);
     assert.equal(failedCode(37).ran, true);

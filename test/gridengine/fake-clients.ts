@@ -2,11 +2,11 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import type { AnswerEnd, AnswerReader } from '../../src/gridengine/reading';
 
-/** Scripts in the place of Grid Engine's commands, for what the real ones can't be made to do at will. */
+/** Scripts in place of Grid Engine's commands, for answers that the real ones can't be made to give at will. */
 export interface FakeClients {
-  /** Goes in front of the others in PATH. */
+  /** The directory of the scripts, to be the first in PATH. */
   readonly bin: string;
-  /** Puts `script` (sh) in the place of a client; each run leaves a line in its log before. */
+  /** Replaces a client by `script` (sh); each run first logs its arguments. */
   put(client: 'qhost' | 'qstat', script: string): void;
   /** The arguments of each run so far. */
   calls(client: 'qhost' | 'qstat'): readonly string[];
@@ -27,7 +27,7 @@ export function fakeClients(directory: string): FakeClients {
   };
 }
 
-/** Collects what a client prints, and ends as it is told. */
+/** A reader that collects a client's output; `ended` says how the answer ends. */
 export function collector(ended: (text: string) => Partial<AnswerEnd>): AnswerReader & { readonly text: () => string } {
   const pieces: Buffer[] = [];
   const text = (): string => Buffer.concat(pieces).toString('latin1');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 import type { AnswerEnd, AnswerReader } from '../../src/gridengine/reading';
 
-/** What a reader gives for an answer, cut into pieces of the given sizes (over and over). */
+/** Feeds an answer to a reader in pieces of the given sizes, which are used over and over. */
 export function feed<T>(
   make: (onItem: (item: T) => void) => AnswerReader,
   answer: string | Uint8Array,

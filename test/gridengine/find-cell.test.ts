@@ -9,17 +9,17 @@ import { apart, apartOrNot } from '../base/apart';
 import { COMMAND } from '../support/qmemacct';
 import { temporaryDirectory } from '../support/temporary-directory';
 
-const asRoot = { skip: process.getuid?.() === 0 ? false : 'what root believes is asked' };
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'needs root: it makes files of other users' };
 const USER = 65_534;
 
-interface Fake {
+interface FakeRoot {
   readonly root: string;
   readonly qconf: string;
-  /** Written by its qconf when somebody runs it. */
+  /** The file that the fake qconf writes when it is run. */
   readonly mark: string;
 }
 
-function newRoot(adminUser: string): Fake {
+function newRoot(adminUser: string): FakeRoot {
   const root = temporaryDirectory(0o755);
   mkdirSync(join(root, 'default/common'), { recursive: true });
   mkdirSync(join(root, 'bin/lx-amd64'), { recursive: true });
@@ -30,8 +30,8 @@ function newRoot(adminUser: string): Fake {
   return { root, qconf, mark };
 }
 
-/** All that a user could make of it. */
-function giveTo(uid: number, { root }: Fake): void {
+/** Gives the whole tree to a user, as if the user had made it. */
+function giveTo(uid: number, { root }: FakeRoot): void {
   const { status } = spawnSync('chown', ['-R', `${uid}:${uid}`, root]);
   assert.equal(status, 0);
 }
@@ -39,7 +39,7 @@ function giveTo(uid: number, { root }: Fake): void {
 const find = (root: string, adminUser = '', procRoot = '/nowhere'): ReturnType<typeof findCell> =>
   findCell({ SGE_ROOT: root }, { admin_user: adminUser, cell: '' }, procRoot);
 
-/** A process of /proc as Grid Engine's daemons look. */
+/** A directory like /proc with one process, which looks like a daemon of Grid Engine. */
 function daemon(uids: string, cwd: string, program = '/usr/lib/gridengine/sge_execd', name = 'sge_execd'): string {
   const proc = temporaryDirectory();
   mkdirSync(join(proc, '42'));
@@ -51,7 +51,7 @@ function daemon(uids: string, cwd: string, program = '/usr/lib/gridengine/sge_ex
 }
 
 describe('the cell', () => {
-  it('is what the settings name, where the environment names none', () => {
+  it('is the one in the settings where the environment names none', () => {
     const { root } = newRoot('none');
     const settings = { admin_user: '', cell: join(root, 'default') };
     assert.equal(findCell({}, settings, '/nowhere')?.root, root);
@@ -61,7 +61,7 @@ describe('the cell', () => {
 });
 
 describe('the cell that root believes', asRoot, () => {
-  it('is another of the same root where the environment names that, as for Grid Engine itself', () => {
+  it('is the one that SGE_CELL names beside the cell of the settings, as for Grid Engine itself', () => {
     const { root } = newRoot('none');
     mkdirSync(join(root, 'second/common'), { recursive: true });
     writeFileSync(join(root, 'second/common/bootstrap'), 'admin_user none\n');
@@ -69,14 +69,14 @@ describe('the cell that root believes', asRoot, () => {
     assert.equal(findCell({ SGE_CELL: 'second' }, settings, '/nowhere')?.cell, 'second');
   });
 
-  it("is root's", () => {
+  it('may be one whose files belong to root', () => {
     const fake = newRoot('none');
     const cell = find(fake.root);
     assert.deepEqual([cell?.root, cell?.cell], [fake.root, 'default']);
     assert.equal(findClient('qconf', {}, cell), fake.qconf);
   });
 
-  it('is not what a user has written, whoever it names as its admin user', () => {
+  it("is never a user's, whoever its bootstrap file names as admin user", () => {
     for (const admin of ['none', 'nobody', 'root']) {
       const fake = newRoot(admin);
       giveTo(USER, fake);
@@ -87,7 +87,7 @@ describe('the cell that root believes', asRoot, () => {
     }
   });
 
-  it('is that of the admin user whom the configuration or a daemon of root names', () => {
+  it('may belong to the admin user whom the settings or a daemon of root name', () => {
     const fake = newRoot('nobody');
     giveTo(USER, fake);
     assert.equal(find(fake.root, 'nobody')?.root, fake.root);
@@ -98,22 +98,22 @@ describe('the cell that root believes', asRoot, () => {
     assert.equal(find(fake.root, '', daemon('0\t65534\t0\t65534', spool))?.root, fake.root);
     // Started by a user: a setuid program has root's effective uid, and the user's real one.
     assert.throws(() => find(fake.root, '', daemon('65534\t0\t0\t0', spool)));
-    // sudo by a link of the user's, in a moment in which it is root's.
+    // sudo, started through a user's link called sge_execd, while its real uid is root's.
     assert.throws(() => find(fake.root, '', daemon('0\t65534\t0\t65534', spool, '/usr/bin/sudo')));
     const old = daemon('0\t65534\t0\t65534', spool, '/opt/sge/bin/lx-amd64/sge_execd.old (deleted)');
     assert.equal(find(fake.root, '', old)?.root, fake.root);
-    // Before a hook of root's, while a user's FIFO keeps it from opening the job's output (seen on 8.1.9).
+    // A shepherd before a hook of root's, while a user's FIFO blocks it from opening the job's output (seen on 8.1.9).
     const shepherd = daemon('0\t65534\t103\t65534', spool, '/usr/lib/gridengine/sge_shepherd', 'sge_shepherd');
     assert.throws(() => find(fake.root, '', shepherd));
-    // While it works as somebody else for a moment.
+    // A daemon that works as another user for a moment: its spool directory is not that user's.
     chownSync(spool, 0, 0);
     assert.throws(() => find(fake.root, '', daemon('0\t65534\t0\t65534', spool)));
   });
 
-  it('is that of a system account only where root has put it', () => {
+  it("may belong to a system account only where the directory above is root's", () => {
     const fake = newRoot('daemon');
     giveTo(1, fake);
-    // mkdtemp's parent is everybody's.
+    // Everyone can write to the directory above.
     assert.throws(() => find(fake.root), /belongs to uid 1/);
     const parent = newRoot('none');
     const inside = join(parent.root, 'sge');
@@ -123,7 +123,7 @@ describe('the cell that root believes', asRoot, () => {
     assert.throws(() => find(inside), /belongs to uid 1/);
   });
 
-  it('is none that others can write to, or lead elsewhere', () => {
+  it('is never one that others can write to, or can replace by a link', () => {
     const fake = newRoot('none');
     const bootstrap = join(fake.root, 'default/common/bootstrap');
     chmodSync(bootstrap, 0o666);
@@ -144,7 +144,7 @@ describe('the cell that root believes', asRoot, () => {
       () => findClient('qconf', {}, cell),
       /^UntrustedError: qconf: .*belongs to uid 65534, and root would/,
     );
-    // Another one that is sound will do.
+    // A sound client later in PATH is taken.
     const good = newRoot('none');
     const env = { PATH: `${bin}:${join(good.root, 'bin/lx-amd64')}` };
     assert.equal(findClient('qconf', env, cell), good.qconf);
@@ -152,8 +152,8 @@ describe('the cell that root believes', asRoot, () => {
   });
 });
 
-describe('what a user says of Grid Engine', apartOrNot, () => {
-  it('gives no user a command of root, by a process called sge_execd', () => {
+describe('a user', apartOrNot, () => {
+  it('cannot make root run a command by a process called sge_execd', () => {
     const fake = newRoot('nobody');
     const execd = join(fake.root, 'sge_execd');
     copyFileSync('/bin/sleep', execd);
@@ -173,7 +173,7 @@ describe('what a user says of Grid Engine', apartOrNot, () => {
     assert.doesNotMatch(said, new RegExp(fake.root));
   });
 
-  it('gives no user a command of root, nor the deliverer, by SGE_ROOT in the environment', () => {
+  it("cannot make root run a command by SGE_ROOT in root's environment, and the output says why", () => {
     const fake = newRoot('nobody');
     giveTo(USER, fake);
     const config = join(newRoot('none').root, 'qmemacct.toml');
@@ -197,7 +197,7 @@ describe('adminUserIn', () => {
     assert.equal(adminUserIn(debian), 'sgeadmin');
   });
 
-  it('takes none for no admin user, and a comment for a comment', () => {
+  it('returns null for NONE, for a missing name and for a comment', () => {
     assert.equal(adminUserIn('# admin_user x\nadmin_user NONE\n'), null);
     assert.equal(adminUserIn('admin_user\ndefault_domain none\n'), null);
     assert.equal(adminUserIn(''), null);

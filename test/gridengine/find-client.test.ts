@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { DEBIAN, findClient, withoutScript } from '../../src/gridengine/find-client';
 import { temporaryDirectory } from '../support/temporary-directory';
 
-/** Debian's layout, with what its /etc/default/gridengine says. */
+/** Files in Debian's layout; `defaults` is the text of /etc/default/gridengine, null for no such file. */
 function packages(defaults: string | null): { readonly client: string; readonly debian: typeof DEBIAN } {
   const directory = temporaryDirectory();
   const at = (name: string): string => join(directory, name);
@@ -19,7 +19,7 @@ function packages(defaults: string | null): { readonly client: string; readonly 
 }
 
 describe("Debian's script around a client", () => {
-  it('is passed over where it adds nothing to what we know', () => {
+  it('is bypassed where its defaults add nothing to what qmemacct sets', () => {
     const usual = '# A comment; export\n\nSGE_START_EXECD=yes\nSGE_ROOT=/srv/sge\nSGE_ARCH=`"$SGE_ROOT/util/arch"`\n';
     for (const defaults of [null, '', usual]) {
       const { client, debian } = packages(defaults);
@@ -27,7 +27,7 @@ describe("Debian's script around a client", () => {
     }
   });
 
-  it('is run where the site has put something else into it, or the program is not there', () => {
+  it('is run where the site has added settings to its defaults, or the program behind it is missing', () => {
     const port = 'SGE_QMASTER_PORT=7000';
     for (const line of [`  export ${port}`, `SGE_CELL=a; export ${port}`, port, '. /srv/sge/settings.sh', 'set -a']) {
       const { client, debian } = packages(`SGE_ROOT=/srv/sge\n${line}\n`);
@@ -37,7 +37,7 @@ describe("Debian's script around a client", () => {
     assert.equal(withoutScript(other, 'qhost', bare), other);
   });
 
-  it('leaves other files as they are', () => {
+  it('is the only file that is bypassed', () => {
     const { client, debian } = packages(null);
     const own = join(temporaryDirectory(), 'qstat');
     writeFileSync(own, '#!/bin/sh\n', { mode: 0o755 });
@@ -46,7 +46,7 @@ describe("Debian's script around a client", () => {
     assert.equal(withoutScript(client, 'qconf', debian), client);
   });
 
-  it('of the package itself is passed over in a cell that is known', (t) => {
+  it('is bypassed in the installed package where the cell is known', (t) => {
     if (!existsSync('/usr/bin/qstat') || !existsSync(DEBIAN.script)) {
       t.skip("Debian's gridengine-client is not installed");
       return;

@@ -13,7 +13,7 @@ describe('parseHookCommand', () => {
     assert.deepEqual(parseHookCommand('/opt/v@2/a.sh'), { user: '/opt/v' });
   });
 
-  it('has no command for NONE', () => {
+  it('returns null for NONE and where there is no command', () => {
     for (const value of ['NONE', 'none', '', ' ', 'root@']) assert.equal(parseHookCommand(value), null);
   });
 });

@@ -14,7 +14,7 @@ describe('hostNames', () => {
     ]);
   });
 
-  it('takes no first label that two hosts have', () => {
+  it('does not resolve a short name that two hosts share', () => {
     const nameOf = hostNames(['node01.a', 'node01.b']);
     assert.deepEqual(['node01', 'node01.a', 'node01.b', 'node01.c'].map(nameOf), [
       'node01',
@@ -29,14 +29,14 @@ describe('hostNames', () => {
     assert.deepEqual(['10.0.0.1', '10.0.0.2', 'fe80::2'].map(nameOf), ['10.0.0.1', '10.0.0.2', 'fe80::2']);
   });
 
-  it('remembers a name that nobody knew', () => {
+  it('remembers a name that was not listed', () => {
     const nameOf = hostNames([]);
     assert.deepEqual(['new.example.org', 'new'].map(nameOf), ['new.example.org', 'new.example.org']);
   });
 });
 
 describe('hostOfQueue', () => {
-  it('is what follows the @, if anything does', () => {
+  it('returns the text after the @, or null', () => {
     assert.deepEqual(['all.q@node01', 'all.q', '@n', 'all.q@', '', null].map(hostOfQueue), [
       'node01',
       null,
@@ -49,7 +49,7 @@ describe('hostOfQueue', () => {
 });
 
 describe('clusterQueue', () => {
-  it('is what precedes it', () => {
+  it('returns the text before the @', () => {
     assert.deepEqual(['all.q@node01', 'all.q', ''].map(clusterQueue), ['all.q', 'all.q', '']);
   });
 });

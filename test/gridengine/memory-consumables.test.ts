@@ -11,7 +11,7 @@ import {
 } from '../../src/gridengine/memory-consumables';
 import type { Qconf } from '../../src/gridengine/qconf';
 
-/** As `qconf -sc` of 8.1.9 prints them, with some of a site's own. */
+/** Complexes as `qconf -sc` of 8.1.9 prints them, some of them the site's own. */
 const SC = `#name               shortcut   type        relop requestable consumable default  urgency
 #--------------------------------------------------------------------------------------
 arch                a          RESTRING    ==    YES         NO         NONE     0
@@ -28,10 +28,10 @@ hidden_mem          hm         MEMORY      <=    NO          YES        0       
 # >#< starts a comment but comments are not saved across edits --------
 `;
 
-describe('complexes of memory', () => {
+describe('memory complexes', () => {
   const complexes = memoryComplexes(SC);
 
-  it('are those of type MEMORY that can be requested', () => {
+  it('have the type MEMORY and can be requested', () => {
     assert.deepEqual(
       complexes.map(({ name, consumable, preset }) => `${name} ${consumable} ${preset}`),
       [
@@ -46,12 +46,12 @@ describe('complexes of memory', () => {
     );
   });
 
-  it('are requested once for the job where they are of kind JOB, and for each of its hosts where of HOST', () => {
+  it('can be selected by the kind of consumable, JOB or HOST', () => {
     assert.deepEqual(complexesOfKind('JOB', complexes), ['h_vmem']);
     assert.deepEqual(complexesOfKind('HOST', complexes), ['ram_gb']);
   });
 
-  /** A cell of two hosts and two queues; what it was asked is in `asked`. */
+  /** The qconf of a cell with two hosts and two queues; `asked` collects the options of each call. */
   function cellWith(values: Readonly<Record<string, string>>, asked: string[] = []): Qconf {
     const lists: Readonly<Record<string, string>> = { '-sc': SC, '-sel': 'ge1\nge2\n', '-sql': 'all.q\nbig.q\n' };
     return ([option = '', object = '']) => {
@@ -75,7 +75,7 @@ describe('complexes of memory', () => {
     );
   });
 
-  it('are looked for no longer than until all are found', async () => {
+  it('are asked of qconf only until a value is found for each', async () => {
     const asked: string[] = [];
     await readMemoryComplexes(
       cellWith({ ge1: 'h_vmem=1G,mem_free=1G,ram_gb=1G,site_mem=1G,scratch=1G,gpu_mem=1G' }, asked),
@@ -83,7 +83,7 @@ describe('complexes of memory', () => {
     assert.deepEqual(asked, ['-sc', '-se global', '-sel', '-se ge1']);
   });
 
-  it('that hosts have a value for come after what is enforced and before what only load says, own ones first', async () => {
+  it("that hosts have a value for come after enforced limits and before load values, the site's own first", async () => {
     const found = await readMemoryComplexes(cellWith({ ge2: 'mem_free=64G,site_mem=64G' }));
     assert.deepEqual(reservedConsumables(found), ['site_mem', 'mem_free']);
     assert.deepEqual(withoutValue(found), ['h_vmem', 'ram_gb']);
@@ -94,7 +94,7 @@ describe('complexes of memory', () => {
     assert.equal(new Set(order).size, order.length);
   });
 
-  it('are none in anything else', () => {
+  it('are not found in a malformed line, and any text can be read', () => {
     fc.assert(fc.property(fc.string(), (text) => Array.isArray(memoryComplexes(text))));
     assert.deepEqual(memoryComplexes('MEMORY MEMORY MEMORY\n'), []);
   });

@@ -20,20 +20,20 @@ describe('memoryRequests', () => {
     ]);
   });
 
-  it('does not multiply a consumable JOB', () => {
+  it('does not multiply a request for a consumable of kind JOB', () => {
     const [request] = memoryRequests(config({ h_vmem_is_consumable_job: '1' }), ['h_vmem']);
     assert.equal(request?.limitBytes, gib);
     assert.equal(request.per, 'job');
   });
 
-  it('has no bytes for INFINITY and for what Grid Engine cannot read', () => {
+  it('has null bytes for INFINITY and for a size that Grid Engine cannot read', () => {
     const [unlimited] = memoryRequests(config({ h_vmem: 'INFINITY' }), ['h_vmem']);
     assert.deepEqual([unlimited?.state, unlimited?.requestBytes, unlimited?.limitBytes], ['unlimited', null, null]);
     const [unreadable] = memoryRequests(config({ h_vmem: '4GB' }), ['h_vmem']);
     assert.deepEqual([unreadable?.state, unreadable?.limitBytes], ['unreadable', null]);
   });
 
-  it('keeps the order asked for and leaves out what config does not have', () => {
+  it('keeps the order of the names and leaves out those that are no memory limits of config', () => {
     const found = memoryRequests(config({ s_vmem: '900M' }), [
       'mem_free',
       's_vmem',
@@ -48,21 +48,21 @@ describe('memoryRequests', () => {
     );
   });
 
-  it('takes mem_limit as it is: systemd gets it unmultiplied', () => {
+  it('does not multiply mem_limit, as systemd gets it unmultiplied', () => {
     const [request] = memoryRequests(config({ qsub_gid: 'no\nuse_systemd=yes\nmem_limit=2G' }), ['mem_limit']);
     assert.deepEqual([request?.limitBytes, request?.per], [2 * gib, 'job']);
   });
 });
 
 describe('scaleRequest', () => {
-  it('keeps within safe integers what no host has', () => {
+  it('caps sizes at the largest safe integer', () => {
     const most = Number.MAX_SAFE_INTEGER;
     assert.equal(scaleRequest('h_vmem', { text: '7000T', per: 'slot' }, 2).limitBytes, most);
     const { requestBytes, limitBytes } = scaleRequest('h_vmem', { text: '9000000T', per: 'job' }, 2);
     assert.deepEqual([requestBytes, limitBytes], [most, most]);
   });
 
-  it('scales requests that come from elsewhere, in whole bytes', () => {
+  it('scales to whole bytes, and does not read a negative size', () => {
     assert.equal(scaleRequest('mem_free', { text: '1.3333k', per: 'slot' }, 3).limitBytes, 3999);
     assert.equal(scaleRequest('mem_free', { text: '-1G', per: 'slot' }, 3).state, 'unreadable');
   });

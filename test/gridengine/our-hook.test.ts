@@ -36,20 +36,20 @@ describe('composeHookCommand', () => {
     );
   });
 
-  it('leaves a hook of another user to the privileged line', () => {
+  it('chains a hook of another user in the privileged line only', () => {
     assert.match(composed({ original: 'acct@/site/a.sh' }), / -- acct@\/site\/a\.sh$/);
     assert.equal(composeHookCommand({ ...plan, privileged: false, original: 'acct@/site/a.sh' }).ok, false);
   });
 
-  it('does not wrap a line of ours again', () => {
+  it('does not wrap its own line again', () => {
     const older = composed({ directory: '/opt/qmemacct/0.0.9/hooks', original: '/site/a.sh' });
     assert.equal(composed({ original: older }), composed({ original: '/site/a.sh' }));
   });
 
-  it('takes another env', () =>
+  it('writes the path of env that is given', () =>
     assert.match(composed({ env: '/opt/static/env' }), /^root@\/opt\/static\/env -i \/bin\/sh /));
 
-  it('refuses directories that Grid Engine would misread, several lines and too long ones', () => {
+  it('refuses directories that Grid Engine would misread, and hooks that are too long or no single line', () => {
     for (const bad of ['', 'opt/x', '/opt/a b', '/opt/$x', '/opt/a,b', '/opt/a[b', '/opt/a@b', '/opt/x/']) {
       assert.equal(composeHookCommand({ ...plan, directory: bad }).ok, false, bad);
     }
@@ -60,7 +60,7 @@ describe('composeHookCommand', () => {
 });
 
 describe('recogniseHookCommand', () => {
-  it('recognises every version', () => {
+  it('recognises lines with other directories, variables and chained hooks', () => {
     assert.deepEqual(recogniseHookCommand(composed({ original: '/site/a.sh $host' })), {
       stage: 'prolog',
       directory,
@@ -74,13 +74,13 @@ describe('recogniseHookCommand', () => {
     assert.equal(recogniseHookCommand(withVariables)?.stage, 'epilog');
   });
 
-  it('wants our name in the path or a directory that is known', () => {
+  it('requires qmemacct in the path, or a known directory', () => {
     const value = '/bin/sh -p /srv/ours/prolog.sh $job_id $ja_task_id';
     assert.equal(recogniseHookCommand(value), null);
     assert.equal(recogniseHookCommand(value, ['/srv/ours'])?.directory, '/srv/ours');
   });
 
-  it('leaves other lines alone', () => {
+  it('returns null for other lines', () => {
     const ours = composed({});
     for (const value of [
       'NONE',
@@ -95,7 +95,7 @@ describe('recogniseHookCommand', () => {
 });
 
 describe('unwrapHookCommand', () => {
-  it('gives back the site’s value', () => {
+  it('returns the site’s own value', () => {
     assert.equal(unwrapHookCommand(composed({ original: 'root@/a  b' })), 'root@/a  b');
     assert.equal(unwrapHookCommand(composed({})), 'NONE');
     assert.equal(unwrapHookCommand('/site/a.sh'), '/site/a.sh');

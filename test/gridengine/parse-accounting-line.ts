@@ -6,7 +6,7 @@ import {
 } from '../../src/gridengine/accounting-line';
 import { failure, success, type Result } from '../../src/base/result';
 
-/** Reads one line on its own, as no product code does: a file is read through one `accountingReader`. */
+/** Reads a single line; the product reads all lines of a file through one `accountingReader`. */
 export function parseAccountingLine(line: string): Result<AccountingRecord, AccountingLineProblem> {
   const bytes = Buffer.from(line, 'utf8');
   const read = accountingReader()(bytes, 0, bytes.length);

@@ -28,7 +28,7 @@ describe('parsePeHostfile', () => {
     ]);
   });
 
-  it('leaves out what is no such line', () => {
+  it('leaves out lines without a host name and a number of slots', () => {
     assert.equal(parsePeHostfile(''), null);
     assert.equal(parsePeHostfile('# a comment\nnode01\nnode01 none all.q\nnode01 0 all.q\nnode01 -3 all.q\n'), null);
     assert.deepEqual(parsePeHostfile('a\u001b[31mb 4 q\n__proto__ 3 q\nnode01 4\r\n../x 1 q\nnode02 3 q'), [
@@ -37,14 +37,14 @@ describe('parsePeHostfile', () => {
     ]);
   });
 
-  it('keeps so many hosts and no more', () => {
+  it('keeps at most MOST_HOSTS hosts', () => {
     const lines = Array.from({ length: MOST_HOSTS + 10 }, (_, index) => `n${index} 2 q@n${index} UNDEFINED`);
     const hosts = parsePeHostfile([...lines, 'n0 1 long.q@n0 UNDEFINED'].join('\n'));
     assert.equal(hosts?.length, MOST_HOSTS);
     assert.deepEqual(hosts[0], { host: 'n0', slots: 3 });
   });
 
-  it('takes any garbage without harm', () => {
+  it('returns each host once, with a valid name and positive slots, for any text', () => {
     const word = fc.oneof(fc.constantFrom('node01', '4', ' ', '\n', '\t', '999999999', '0x4'), fc.string());
     fc.assert(
       fc.property(fc.array(word, { maxLength: 60 }), (words) => {
@@ -60,7 +60,7 @@ describe('parsePeHostfile', () => {
     );
   });
 
-  it('gives back every file that execd can write', () => {
+  it('reads back every file that execd can write', () => {
     const host = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}(\.[a-z]{1,5}){0,2}$/);
     const entry = fc.record({ host, slots: fc.integer({ min: 1, max: 1024 }) });
     fc.assert(

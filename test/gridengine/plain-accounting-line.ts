@@ -1,7 +1,7 @@
 import type { AccountingRecord } from '../../src/gridengine/accounting-record';
 import { epochToMs } from '../../src/gridengine/epoch-time';
 
-/** A slow and plain reader of colon lines, by splitting and regular expressions: what the fast one must agree with. */
+/** A slow, plain reader of colon-separated lines (split and regular expressions), to check the fast reader against. */
 
 const integer = /^-?\d{1,20}$/;
 const decimal = /^-?\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,3})?$/i;

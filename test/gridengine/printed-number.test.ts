@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { parsePrintedCount, parsePrintedNumber } from '../../src/gridengine/printed-number';
 
 describe('parsePrintedNumber', () => {
-  it('reads what Grid Engine prints', () => {
+  it('reads numbers as Grid Engine prints them', () => {
     assert.equal(parsePrintedNumber("'0.005689'"), 0.005689);
     assert.equal(parsePrintedNumber('0.55500'), 0.555);
     assert.equal(parsePrintedNumber('1.23e+05'), 123_000);
@@ -14,13 +14,13 @@ describe('parsePrintedNumber', () => {
     assert.equal(parsePrintedNumber(' 4 '), 4);
   });
 
-  it('has null for the rest', () => {
+  it('returns null for other text', () => {
     for (const text of ['', '-', 'NA', 'inf', 'nan', "'", "''", '1e999', '0x10', '1 2', '.5', 'Infinity']) {
       assert.equal(parsePrintedNumber(text), null, text);
     }
   });
 
-  it('is finite or null', () => {
+  it('returns a finite number or null for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...Array.from("0123456789.eE+-' nai")) }), (text) => {
         const value = parsePrintedNumber(text);
@@ -31,7 +31,7 @@ describe('parsePrintedNumber', () => {
 });
 
 describe('parsePrintedCount', () => {
-  it('takes whole numbers from 0', () => {
+  it('reads whole numbers from 0, and nothing else', () => {
     assert.equal(parsePrintedCount('16'), 16);
     assert.equal(parsePrintedCount('16.000000'), 16);
     assert.equal(parsePrintedCount('0'), 0);

@@ -9,33 +9,33 @@ const ofCommand = (command: string, directory: string | null = null): string | n
   programDigest({ command }, directory);
 
 describe('programDigest', () => {
-  it('is FNV-1a of what is run, and of where', () => {
+  it('is the FNV-1a hash of the program and that of its directory', () => {
     // The published vectors of "" and "foobar".
     assert.equal(ofCommand(''), '811c9dc5');
     assert.equal(ofCommand('foobar', ''), 'bf9cf968.811c9dc5');
     assert.equal(ofScript('#!/bin/sh\n#$ -N x\n\n'), '811c9dc5');
   });
 
-  it('is the same for what differs in numbers only, decimal or hexadecimal', () => {
+  it('is the same for programs that differ only in numbers, decimal or hexadecimal', () => {
     assert.equal(ofCommand('./run7.sh', '/data/s1'), ofCommand('./run812.sh', '/data/s22'));
     assert.equal(ofScript('cd work/3f/a01b99\nsim 1.5\n'), ofScript('cd work/c7/99dedd0\nsim 22.75\n'));
     assert.notEqual(ofScript('sim --fast\n'), ofScript('sim --slow\n'));
     assert.notEqual(ofCommand('sim', '/data/a'), ofCommand('sim', '/data/b'));
   });
 
-  it('is the same whatever the options, comments and empty lines of a script are', () => {
+  it('does not depend on options, comments and empty lines of a script', () => {
     const plain = ofScript('module load sim\nsim "$1"\n');
     assert.equal(ofScript('#!/bin/bash\n#$ -l h_vmem=4G\n\nmodule load sim\n# the second step\nsim "$1"'), plain);
     assert.notEqual(ofScript('module load sim\nsim "$1" # fast\n'), plain);
     assert.notEqual(ofScript('sim "$1"\nmodule load sim\n'), plain);
   });
 
-  it('is of the bytes of a script, in whatever encoding', () => {
+  it('depends on the bytes of a script, whatever its encoding', () => {
     const cafe = (byte: number): string | null => programDigest({ script: Buffer.from([0x63, 0x61, byte]) }, null);
     assert.notEqual(cafe(0xe9), cafe(0xe8));
   });
 
-  it('is not made of a script that is too long', () => {
+  it('is null for a script that is too long', () => {
     assert.equal(ofScript('x'.repeat(LONGEST_SCRIPT + 1)), null);
     assert.notEqual(ofScript('x'.repeat(LONGEST_SCRIPT)), null);
   });
@@ -54,7 +54,7 @@ describe('programDigest', () => {
 });
 
 describe('scriptCopy', () => {
-  it('is beside the active jobs', () => {
+  it('is the path in job_scripts beside active_jobs', () => {
     assert.equal(scriptCopy('/spool/ge1/active_jobs/1516.3'), '/spool/ge1/job_scripts/1516');
   });
 });

@@ -12,7 +12,7 @@ describe('qconf', () => {
     return directory;
   };
 
-  it('is ended when it has not answered in time, and that is said', async () => {
+  it('is ended when it has not answered in time, and the error says so', async () => {
     const qconf = findQconf({ PATH: put('exec /bin/sleep 600') }, null, { command_timeout: 0.2 });
     await assert.rejects(
       async () => qconf?.(['-sel']),
@@ -20,7 +20,7 @@ describe('qconf', () => {
     );
   });
 
-  it('answers with any exit status', async () => {
+  it('returns its output whatever its exit status', async () => {
     const qconf = findQconf({ PATH: put('echo "$@"; exit 3') }, null, { command_timeout: 600 });
     assert.deepEqual(await qconf?.(['-sel', 'x']), { status: 3, stdout: '-sel x\n', stderr: '' });
   });

@@ -7,7 +7,7 @@ import { readSubmission, submittedCommand, withoutSecrets, type Submission } fro
 const read = (words: string, script = ''): Submission => readSubmission(words.split(' '), () => Buffer.from(script));
 
 describe('readSubmission', () => {
-  it('reads what a script says of itself', () => {
+  it('reads the options in a script', () => {
     const script = `#!/bin/sh
 #$ -N "align reads" -cwd -V
 #$ -pe smp 4
@@ -31,7 +31,7 @@ echo '#$ -N late'
     assert.equal(read('dir/sim.sh').jobName, 'sim.sh');
   });
 
-  it('takes the command line before the script, up to the script', () => {
+  it("prefers options of the command line, up to the script's name, to options in the script", () => {
     const script = '#$ -N inside -pe mpi 8 -l h_vmem=1G,mem=2G\n';
     const given = read('-l h_vmem=2G -soft -l arch=x -N out -binding env linear:1 -sync y sim.sh -N argument', script);
     assert.deepEqual([given.jobName, given.pe, given.slots], ['out', 'mpi', 8]);
@@ -41,13 +41,13 @@ echo '#$ -N late'
     ]);
   });
 
-  it('tells what is asked for the master or slave tasks from what is asked for every slot', () => {
+  it('tells requests for master or slave tasks from requests for every slot', () => {
     const given = read('-pe mpi 8 -scope slave -l h_vmem=2G sim.sh', '#$ -l h_rt=60 -scope master -l mem=4G\n');
     assert.equal(given.requests, '-scope slave -l h_vmem=2G -hard -scope global -l h_rt=60 -scope master -l mem=4G');
     assert.deepEqual(categoryRequests(given.requests), [{ name: 'h_rt', text: '60' }]);
   });
 
-  it('reads no script of a command, and the lines of another prefix', () => {
+  it('reads no script where a command is submitted, and lines with the prefix of -C', () => {
     const never = (): Buffer => assert.fail('read');
     assert.equal(readSubmission(['-b', 'y', '/usr/bin/sort'], never).jobName, 'sort');
     assert.equal(readSubmission(['-N', 'x'], never).jobName, 'x');
@@ -56,13 +56,13 @@ echo '#$ -N late'
     assert.deepEqual(readSubmission(['-C', '', 'sim.sh'], () => Buffer.from('#$ -N own\n')).jobName, 'sim.sh');
   });
 
-  it('says where it runs: of -cwd and -wd the last counts', () => {
+  it('reads the working directory: the last of -cwd and -wd counts', () => {
     assert.equal(read('sim.sh').directory, null);
     assert.equal(read('-wd /data -cwd sim.sh').directory, '.');
     assert.equal(read('-wd /data sim.sh', '#$ -cwd\n').directory, '/data');
   });
 
-  it('knows no single number of slots or queue where there is none', () => {
+  it('returns null where there is no single number of slots or queue', () => {
     assert.equal(read('-pe mpi 4-8 x').slots, null);
     assert.equal(read('-pe mpi').slots, null);
     assert.equal(read('x').slots, 1);
@@ -70,7 +70,7 @@ echo '#$ -N late'
       assert.equal(read(`-q ${queue} x`).queue, null);
   });
 
-  it('takes whatever a script holds', () => {
+  it('reads any script without an error', () => {
     const piece = fc.oneof(
       fc.constantFrom(
         '#$',
@@ -102,7 +102,7 @@ echo '#$ -N late'
 });
 
 describe('withoutSecrets', () => {
-  it('keeps what was asked for, not the values of variables or the arguments', () => {
+  it('keeps the options, but not the values of variables or the arguments', () => {
     const pairs: readonly (readonly [string, string])[] = [
       ['qsub -cwd -N arr -t 1-4:1 -tc 1 -l h_rt=600 job.sh', 'qsub -cwd -N arr -t 1-4:1 -tc 1 -l h_rt=600 job.sh'],
       [
@@ -122,7 +122,7 @@ describe('withoutSecrets', () => {
     for (const [line, kept] of pairs) assert.equal(withoutSecrets(line), kept);
   });
 
-  it('lets no value through, however it is written', () => {
+  it('lets no value through, however it is quoted', () => {
     const value = fc.stringMatching(/^[A-Za-z0-9=\\$-]{0,20}$/).map((text) => `${text}secret`);
     const quoted = fc.stringMatching(/^[A-Za-z0-9 =\\$-]{0,20}$/).map((text) => `'${text}secret'`);
     fc.assert(
@@ -135,7 +135,7 @@ describe('withoutSecrets', () => {
 });
 
 describe('submittedCommand', () => {
-  it('is the script or command, as it was written', () => {
+  it('returns the script or command as it was written, or null', () => {
     assert.equal(
       submittedCommand(withoutSecrets("qsub -cwd -N x -l h_rt=600 'my jobs/sim.sh' secret")),
       'my jobs/sim.sh',

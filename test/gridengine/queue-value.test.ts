@@ -33,7 +33,7 @@ describe('parseQueueValue', () => {
     });
   });
 
-  it('reads and refuses what qconf -Mq of 8.1.9 took and refused', () => {
+  it('accepts and refuses the same values as qconf -Mq of 8.1.9', () => {
     for (const text of ['/x a,b', '/x a,b,[gex=/y c,d]', '/x "p]" q,[gex=/y]q]']) {
       assert.deepEqual(formatQueueValue(parsed(text)), { ok: true, value: text });
     }
@@ -60,7 +60,7 @@ describe('parseQueueValue', () => {
 });
 
 describe('formatQueueValue', () => {
-  it('is the inverse', () => {
+  it('writes any value so that parseQueueValue reads it back', () => {
     const text = fc.stringMatching(/^[A-Za-z/][A-Za-z0-9/$@=., \]-]{0,20}[A-Za-z0-9]$/);
     const host = fc.stringMatching(/^@?[a-z][a-z0-9.-]{0,8}$/);
     const override = fc.tuple(host, text).map(([name, value]) => ({ host: name, value }));
@@ -100,5 +100,6 @@ describe('queueValuesFor', () => {
     assert.deepEqual(queueValuesFor(value, 'h2', []), ['d']);
   });
 
-  it('shows an ambiguous configuration', () => assert.deepEqual(queueValuesFor(value, 'h2', ['@g', '@k']), ['1', '2']));
+  it('returns both values of an ambiguous configuration', () =>
+    assert.deepEqual(queueValuesFor(value, 'h2', ['@g', '@k']), ['1', '2']));
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const fixtures = join(__dirname, '..', '..', '..', 'test', 'gridengine', 'fixtures');
 
-/** An answer as it was recorded on a live cell (its README says how), by dialect and name. */
+/** An answer recorded on a live cell (the README in fixtures says how), by dialect and name. */
 export function recorded(dialect: string, name: string): Buffer {
   return readFileSync(join(fixtures, dialect, `${name}.xml`));
 }

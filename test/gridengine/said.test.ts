@@ -6,19 +6,19 @@ import fc from 'fast-check';
 import { firstLine, soundsLikeGridEngine } from '../../src/gridengine/said';
 
 describe('firstLine', () => {
-  it('is the first with anything in it, without control characters', () => {
+  it('returns the first line that is not blank, without control characters', () => {
     assert.equal(firstLine('\n \r\n error: \u001b[31mno\u0007\tqmaster\nmore'), 'error:  [31mno  qmaster');
     assert.equal(firstLine(' \n\t'), null);
     assert.equal(firstLine(''), null);
   });
 
-  it('is short and clean, whatever the text is', () => {
+  it('returns a short line without control characters for any text', () => {
     assert.equal(firstLine('x'.repeat(10_000))?.length, 403);
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const line = firstLine(text);
         assert.ok(line === null || (line.length > 0 && line.length <= 403));
-        // eslint-disable-next-line no-control-regex -- what may not be in it
+        // eslint-disable-next-line no-control-regex -- the characters that the line may not contain
         assert.doesNotMatch(line ?? '', /[\u0000-\u001f\u007f-\u009f]/);
       }),
     );
@@ -26,7 +26,7 @@ describe('firstLine', () => {
 });
 
 describe('soundsLikeGridEngine', () => {
-  it('knows its errors', () => {
+  it('recognises errors and versions of Grid Engine', () => {
     for (const line of [
       'error: commlib error: got select error (Connection refused)',
       'error: unable to contact qmaster using port 6444 on host "master"',
@@ -42,7 +42,7 @@ describe('soundsLikeGridEngine', () => {
     }
   });
 
-  it('leaves the rest', () => {
+  it('is false for other lines', () => {
     for (const line of ['-bash: qstats: command not found', 'Last login: Mon', 'Job id  Name  User', '1']) {
       assert.equal(soundsLikeGridEngine(line), false, line);
     }

@@ -6,12 +6,12 @@ import fc from 'fast-check';
 import { readSpoolConfigLines } from '../../src/gridengine/spool-config-lines';
 import { sampleConfig } from './spool-samples';
 
-function signs(changes: Readonly<Record<string, string>>): readonly string[] {
+function ambiguities(changes: Readonly<Record<string, string>>): readonly string[] {
   return readSpoolConfigLines(sampleConfig(changes)).ambiguous;
 }
 
 describe('readSpoolConfigLines', () => {
-  it('finds nothing in an ordinary file', () => assert.deepEqual(signs({}), []));
+  it('finds nothing ambiguous in an ordinary file', () => assert.deepEqual(ambiguities({}), []));
 
   const forgeries: readonly [string, Readonly<Record<string, string>>, RegExp][] = [
     ['a limit in an output path', { stdout_path: '/o\nh_vmem=INFINITY' }, /h_vmem follows stdout_path/],
@@ -25,7 +25,11 @@ describe('readSpoolConfigLines', () => {
     ['systemd in the mail list', { mail_list: 'a\nuse_systemd=yes' }, /use_systemd is not in its place/],
     ['a limit in an argument', { job_arg2: 'x\nh_vmem=INFINITY' }, /an argument of the job sets a limit/],
     ['slots in an argument, with a blank', { job_arg2: 'x\n host_slots =64' }, /an argument of the job sets a limit/],
-    ['an end of the arguments', { job_arg1: 'x\nqueue_tmpdir=/x' }, /queue_tmpdir occurs twice/],
+    [
+      'a key in an argument that belongs after the arguments',
+      { job_arg1: 'x\nqueue_tmpdir=/x' },
+      /queue_tmpdir occurs twice/,
+    ],
     ['a whole line in the mail list', { mail_list: 'a@b\nadmin_user=nobody' }, /admin_user occurs twice/],
     [
       'arguments that begin in the mail list',
@@ -34,16 +38,16 @@ describe('readSpoolConfigLines', () => {
     ],
     ['a PE task in the shell', { shell_path: '/bin/bash\npe_task_id=1.x' }, /pe_task_id is not in its place/],
     ['a limit behind the shepherd’s line buffer', { job_arg1: `${'x'.repeat(1e5)}h_vmem=1` }, /sets a limit/],
-    ['the same in wide characters', { job_arg1: `${'é'.repeat(5e4)}h_vmem=1` }, /sets a limit/],
+    ['a limit behind that buffer in wide characters', { job_arg1: `${'é'.repeat(5e4)}h_vmem=1` }, /sets a limit/],
     ['an empty line', { cwd: '/home/a\n' }, /a line after cwd is not a key=value/],
     ['a line without equals sign', { job_name: 'x\ny' }, /a line after job_name is not a key=value/],
     ['a key with a blank', { account: 'a\n h_vmem=1' }, /a line after account is not a key=value/],
   ];
   for (const [what, changes, expected] of forgeries) {
-    it(`detects ${what}`, () => assert.match(signs(changes).join('; '), expected));
+    it(`detects ${what}`, () => assert.match(ambiguities(changes).join('; '), expected));
   }
 
-  it('keeps the first value', () => {
+  it('keeps the first value of a key', () => {
     const { values } = readSpoolConfigLines(sampleConfig({ account: 'a\nh_vmem=INFINITY' }));
     assert.equal(values.get('h_vmem'), '1G');
   });
@@ -57,7 +61,7 @@ describe('readSpoolConfigLines', () => {
     assert.equal(values.get('job_arg2'), undefined);
   });
 
-  it('lets no text in an output path pass with a newline, nor change what is read', () => {
+  it('detects lines that a path or the mail list adds, or reads the same values as without them', () => {
     const honest = readSpoolConfigLines(sampleConfig()).values;
     const needed = ['job_id', 'ja_task_id', 'pe_task_id', 'job_owner', 'h_vmem', 'host_slots', 'add_grp_id'];
     const keys = fc.constantFrom(...needed, 'njob_args', 'queue_tmpdir', 'stderr_path', 'mem_limit', 'foo');

@@ -38,7 +38,7 @@ describe('parseSpoolConfig', () => {
     assert.deepEqual([binary.command, binary.hasScript], ['sleep', false]);
   });
 
-  it('reads a PE task, whose id is written twice, with host_slots 0 as none', () => {
+  it('reads a PE task, whose id is written twice, and host_slots 0 as null', () => {
     const config = parsed(samplePeTaskConfig);
     assert.deepEqual(config.ambiguous, []);
     assert.equal(config.peTaskId, '1.ge1');
@@ -68,11 +68,11 @@ describe('parseSpoolConfig', () => {
     assert.deepEqual(config.systemd, { scope: 'ocs6444.1516.scope' });
   });
 
-  it('accepts keys of versions that we do not know', () => {
+  it('accepts keys of unknown versions', () => {
     assert.deepEqual(parsed(sampleConfig({ cwd: '/home/alice\nsome_new_key=1', csp: '0\nother_key=x' })).ambiguous, []);
   });
 
-  it('fails on a file cut short before the identity, on garbage and on an endless one', () => {
+  it('refuses a file without an identity, with a malformed job id or of more than 1 MiB', () => {
     assert.deepEqual(parseSpoolConfig(''), { ok: false, error: 'config has no job_id' });
     assert.equal(parseSpoolConfig(sampleConfig().slice(0, 1200)).ok, false);
     assert.equal(parseSpoolConfig(sampleConfig({ job_owner: null })).ok, false);
@@ -92,12 +92,12 @@ describe('parseSpoolConfig', () => {
 });
 
 describe('identityMismatches', () => {
-  it('agrees with the directory, where a job without tasks has task 1', () => {
+  it('is empty where the directory agrees: a job without array tasks has task 1 there', () => {
     assert.deepEqual(identityMismatches(parsed(sampleConfig()), { jobId: 1516, task: 1 }), []);
     assert.deepEqual(identityMismatches(parsed(samplePeTaskConfig), { jobId: 1516, task: 1, peTaskId: '1.ge1' }), []);
   });
 
-  it('says what differs', () => {
+  it('lists each difference', () => {
     assert.equal(identityMismatches(parsed(samplePeTaskConfig), { jobId: 1517, task: 2 }).length, 3);
   });
 });

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 import { parseSpoolEnvironment } from '../../src/gridengine/spool-environment';
 
-/** As execd escapes values. */
+/** Writes an environment as execd does, with its escapes. */
 function write(environment: ReadonlyMap<string, string>): string {
   const escape = (value: string): string => value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
   return [...environment].map(([name, value]) => `${name}=${escape(value)}\n`).join('');

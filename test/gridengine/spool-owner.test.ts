@@ -8,8 +8,8 @@ import { temporaryDirectory } from '../support/temporary-directory';
 
 const isRoot = process.getuid?.() === 0;
 
-describe('ownerOfSpool', { skip: isRoot ? false : 'files of other users are made here' }, () => {
-  it('is who the shepherd gave its files to', () => {
+describe('ownerOfSpool', { skip: isRoot ? false : 'needs root: it makes files of other users' }, () => {
+  it('is the user to whom the shepherd gave its files', () => {
     const spool = temporaryDirectory();
     assert.equal(ownerOfSpool(spool), null);
     for (const name of ['trace', 'error', 'exit_status']) writeFileSync(join(spool, name), '');
@@ -28,7 +28,7 @@ describe('ownerOfSpool', { skip: isRoot ? false : 'files of other users are made
     assert.equal(ownerOfSpool(spool), null);
   });
 
-  it('is unknown where there is no such directory', () => {
+  it('is null where there is no such directory', () => {
     assert.equal(ownerOfSpool('/no/such/directory'), null);
   });
 });

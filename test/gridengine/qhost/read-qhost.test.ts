@@ -83,7 +83,7 @@ describe('readQhost', () => {
     ]);
   });
 
-  it('has nulls for a host that is down, and its texts to the letter', () => {
+  it('has nulls and the printed texts for a host that is down', () => {
     const { resources, queues, jobs, name, processorsText, memoryTotalText, ...values } = host(
       hostsOf(qhost819),
       'node02',
@@ -93,7 +93,7 @@ describe('readQhost', () => {
     for (const [key, value] of Object.entries(values)) assert.equal(value, null, key);
   });
 
-  it('tells the dialect', () => {
+  it('recognises the dialect', () => {
     assert.equal(feed(readQhost, qhost819).end.dialect, 'sge8.1.9');
     assert.equal(feed(readQhost, qhost62).end.dialect, 'sge6.2');
     assert.equal(feed(readQhost, qhostOcsXml).end.dialect, 'ocs');
@@ -107,7 +107,7 @@ describe('readQhost', () => {
     assert.deepEqual([job?.job, job?.queue, job?.role, job?.startedAt], [353538, 'grace', 'SLAVE', 1322585173000]);
   });
 
-  it("makes a host's load of the load of a processor, which Univa prints", () => {
+  it("computes a host's load from the load per processor that Univa prints", () => {
     const hosts = hostsOf(qhostUniva);
     assert.deepEqual(
       hosts.map(({ name, processors, load }) => [name, processors, load]),
@@ -119,25 +119,25 @@ describe('readQhost', () => {
     assert.equal(feed(readQhost, qhostUniva).end.dialect, 'univa');
   });
 
-  it('gives a further row of a task what OCS 9.2 leaves out of it', () => {
+  it('fills in the start that OCS 9.2 leaves out of further rows of a task', () => {
     const [first, second] = host(hostsOf(qhostOcsXml), 'node01').jobs;
     assert.equal(first?.startedAt, 1795248478123);
     assert.deepEqual(second, { ...first, role: 'SLAVE' });
     assert.equal(first.name, 'a<b<');
   });
 
-  it('takes a name in Latin-1', () => {
+  it('reads a name in Latin-1', () => {
     const answer = Buffer.from(qhost62.replace('>sim<', '>caf\u00e9<'), 'latin1');
     assert.equal(hostsOf(answer)[0]?.jobs[0]?.name, 'caf\u00e9');
   });
 
-  it('keeps to itself a host that was cut', () => {
+  it('leaves out a host that is cut', () => {
     const { items, end } = feed(readQhost, qhost819.slice(0, qhost819.indexOf('weird')));
     assert.equal(end.state, 'truncated');
     assert.deepEqual(items, []);
   });
 
-  it('reads what a live cell of 8.1.9 said', () => {
+  it('reads the recorded answers of a live cell of 8.1.9', () => {
     for (const name of [
       'idle.qhost-F-q-j',
       'busy.qhost-F-q-j',
@@ -172,14 +172,14 @@ describe('readQhost', () => {
     );
   });
 
-  it('keeps what is still told of a host that went down', () => {
+  it('reads the figures that remain of a host that went down', () => {
     const down = host(hostsOf(recorded('8.1.9', 'host-down.qhost-F-q-j')), 'ge2');
     assert.deepEqual([down.processors, down.memoryTotalText, down.memoryTotal], [2, '23.5G', 23.5 * 2 ** 30]);
     assert.deepEqual([down.load, down.memoryUsed, down.swapUsed], [null, null, null]);
     assert.equal(down.queues[0]?.state, 'u');
   });
 
-  it('tells an empty answer from one of no hosts', () => {
+  it('tells an empty answer from a refusal', () => {
     for (const name of ['denied.qhost-j', 'master-down.qhost-j']) {
       assert.equal(feed(readQhost, recorded('8.1.9', name)).end.state, 'empty', name);
     }
@@ -188,7 +188,7 @@ describe('readQhost', () => {
     assert.equal(denied.end.said, 'error: denied: host "ge2" is neither submit nor admin host');
   });
 
-  it('gives the same, wherever the answer is cut', () => {
+  it('reads the same hosts wherever the answer is cut into pieces', () => {
     for (const answer of [qhost819, qhost62, qhostOcsXml, `warning: odd\n${qhost819}`]) {
       const whole = feed(readQhost, answer);
       fc.assert(
@@ -198,7 +198,7 @@ describe('readQhost', () => {
     }
   });
 
-  it('gives back what was rendered', () => {
+  it('reads back hosts as 8.1.9 and OCS print them', () => {
     fc.assert(
       fc.property(fc.array(anyHost, { maxLength: 4 }), fc.constantFrom('sge', 'ocs'), (hosts, dialect) => {
         const { items, end } = feed(readQhost, renderQhost(hosts, dialect));
@@ -209,7 +209,7 @@ describe('readQhost', () => {
     );
   });
 
-  it('never throws, and its figures are figures', () => {
+  it('reads valid figures or nulls from garbage', () => {
     const words = ['<qhost>', '</qhost>', "<host name='a'>", '</host>', "<hostvalue name='num_proc'>", '</hostvalue>'];
     const more = ["<job name='1'>", '</job>', '<', "'", '1'];
     fc.assert(
@@ -286,7 +286,7 @@ const anyHost: fc.Arbitrary<QhostHost> = fc
       swapUsed: fc.option(fc.constant(0)),
       resources: fc.array(anyResource, { maxLength: 3 }),
       queues: fc.array(anyQueue, { maxLength: 2 }),
-      // The same id twice in a row would be one task's further slot.
+      // The same id twice in a row would be a further slot of one task.
       jobs: fc.uniqueArray(anyJob, { maxLength: 3, selector: ({ job }) => job }),
     },
     plain,

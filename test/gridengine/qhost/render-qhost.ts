@@ -1,7 +1,7 @@
 import type { QhostHost, QhostJob, QhostQueue } from '../../../src/gridengine/qhost/qhost-report';
 import { escapeOldXml, escapeXml } from '../escape-xml';
 
-/** `qhost -F -q -j` of hosts as Grid Engine 8.1.9 or OCS 9.2 prints it; all jobs after all queues. */
+/** Prints hosts as `qhost -F -q -j` of Grid Engine 8.1.9 or OCS 9.2 does; all jobs after all queues. */
 export function renderQhost(hosts: readonly QhostHost[], dialect: 'sge' | 'ocs'): string {
   const ocs = dialect === 'ocs';
   const escape = ocs ? escapeXml : escapeOldXml;

@@ -59,17 +59,17 @@ const complete = (dialect: AnswerEnd['dialect']): AnswerEnd => ({
 });
 
 describe('readJobDetails', () => {
-  it('takes a mail to be asked for by job context alone, to the letter', () => {
+  it('finds the wish for a mail in the job context qmemacct=mail alone, exactly so written', () => {
     const pairs = (list: string, all: readonly (readonly [string, string])[]): string =>
       `<${list}>${all.map(([name, value]) => `<x><VA_variable>${name}</VA_variable><VA_value>${value}</VA_value></x>`).join('')}</${list}>`;
     const wants = (...lists: readonly string[]): boolean | undefined =>
       read(
         `<detailed_job_info><djob_info><element><JB_job_number>7</JB_job_number>${lists.join('')}</element></djob_info></detailed_job_info>`,
       ).jobs[0]?.wantsMail;
-    const asks = [['qmemacct', 'mail']] as const;
-    assert.equal(wants(pairs('JB_context', [['other', 'x'], ...asks])), true);
-    assert.equal(wants(pairs('JB_env_list', asks)), false);
-    assert.equal(wants(pairs('JB_context', [['k', 'v']]), pairs('JB_env_list', asks)), false);
+    const mailContext = [['qmemacct', 'mail']] as const;
+    assert.equal(wants(pairs('JB_context', [['other', 'x'], ...mailContext])), true);
+    assert.equal(wants(pairs('JB_env_list', mailContext)), false);
+    assert.equal(wants(pairs('JB_context', [['k', 'v']]), pairs('JB_env_list', mailContext)), false);
     for (const value of ['', 'MAIL', 'mail ', 'mail\nbob@x.org', 'off', 'mail;id', '&lt;b&gt;mail'])
       assert.equal(wants(pairs('JB_context', [['qmemacct', value]])), false, value);
     assert.equal(
@@ -83,7 +83,7 @@ describe('readJobDetails', () => {
     );
   });
 
-  it('reads wrappers with names, control characters in the environment, reasons behind the jobs', () => {
+  it('reads named wrapper elements, control characters in the environment and reasons after the jobs', () => {
     const { jobs, reasons, end } = read(fixture('ugecore-8.0/jobs.qstat-j.xml'));
     assert.deepEqual(jobs, [
       {
@@ -142,7 +142,7 @@ describe('readJobDetails', () => {
     assert.deepEqual(end, complete('univa'));
   });
 
-  it('reads jobs without wrappers: the next number is the next job', () => {
+  it('reads jobs without wrapper elements: the next number begins the next job', () => {
     const { jobs, reasons, end } = read(fixture('ogs-2011/jobs.qstat-j.xml'));
     assert.deepEqual(
       jobs.map(({ job, name, owner, array }) => ({ job, name, owner, array })),
@@ -164,7 +164,7 @@ describe('readJobDetails', () => {
     assert.deepEqual(end, complete('ogs'));
   });
 
-  it('reads nothing but attributes: tasks by their number, requests by their name, PE tasks by their id', () => {
+  it('reads lists without wrapper elements: a number begins a task, a name a request, an id a PE task', () => {
     const { jobs, end } = read(fixture('univa-8.6/jobs.qstat-j.xml'));
     assert.deepEqual(jobs, [
       {
@@ -216,7 +216,7 @@ describe('readJobDetails', () => {
     assert.deepEqual(end, complete('ocs'));
   });
 
-  it('hands a job over before the next is read, and not one that is cut', () => {
+  it('hands each job over before it reads the next, but not a job that is cut', () => {
     const text = fixture('ugecore-8.0/jobs.qstat-j.xml').toString('latin1');
     const second = text.indexOf('<JB_job_number>7002');
     const early: number[] = [];
@@ -227,7 +227,7 @@ describe('readJobDetails', () => {
     assert.deepEqual(early, [7001]);
   });
 
-  it('tells the ids that Grid Engine does not know', () => {
+  it('lists the job ids that Grid Engine does not know', () => {
     assert.deepEqual(read(fixture('sge-6.2/unknown.qstat-j.xml')).end, {
       ...complete('sge6.2'),
       unknownJobs: ['12', '13'],
@@ -242,7 +242,7 @@ describe('readJobDetails', () => {
     'sge-6.2/unknown.qstat-j.xml',
   ].map(fixture);
 
-  it('reads the same however the answer is cut', () => {
+  it('reads the same jobs wherever the answer is cut into pieces', () => {
     for (const sample of samples) {
       const whole = read(sample);
       assert.deepEqual(read(sample, [1]), whole);
@@ -253,7 +253,7 @@ describe('readJobDetails', () => {
     }
   });
 
-  it('takes any cut-off, damaged or foreign bytes', () => {
+  it('reads valid ids and figures from truncated, damaged or foreign answers', () => {
     const states = new Set(['complete', 'truncated', 'empty', 'refused', 'foreign']);
     const damaged = fc
       .record({

@@ -19,7 +19,7 @@ function jobsOf(answer: string | Uint8Array) {
 const local = (...parts: [number, number, number, number, number, number, number?]) => new Date(...parts).getTime();
 
 describe('readJobList', () => {
-  it('reads -r -ext -urg of 8.1.9', () => {
+  it('reads qstat -r -ext -urg of 8.1.9', () => {
     const [parallel, task, waiting, ...more] = jobsOf(list819);
     assert.deepEqual(more, []);
     assert.deepEqual(parallel, {
@@ -55,7 +55,7 @@ describe('readJobList', () => {
     assert.deepEqual([waiting?.startedAt, waiting?.submittedAt], [null, local(2026, 10, 21, 10, 0, 0)]);
   });
 
-  it('takes the queue instance of -f from around the jobs, and keeps the sub-tasks of -t out', () => {
+  it('takes the queue instance of qstat -f from the element around the jobs, and leaves out the sub-tasks of -t', () => {
     const rows = jobsOf(full819);
     assert.deepEqual(
       rows.map(({ job, queueInstance, state, role }) => [job, queueInstance, state, role]),
@@ -68,7 +68,7 @@ describe('readJobList', () => {
     assert.equal(rows[0]?.cpuSeconds, null);
   });
 
-  it('reads 6.0, whatever the order of its tags', () => {
+  it('reads 6.0, whose tags are in another order', () => {
     const [job] = jobsOf(list60);
     assert.deepEqual([job?.job, job?.name, job?.owner, job?.tasks], [9, 'old', 'dave', '1-12001']);
     assert.equal(job?.submittedAt, local(2006, 2, 1, 9, 30, 15));
@@ -90,7 +90,7 @@ describe('readJobList', () => {
     assert.equal(waiting?.submittedAt, local(2024, 5, 28, 11, 59, 40));
   });
 
-  it('tells the dialect, and an empty list from no answer', () => {
+  it('recognises the dialect, and reads an empty list as a complete answer', () => {
     const dialects = [list819, list60, listUniva, listOcsXml, empty62].map(
       (answer) => feed(readJobList, answer).end.dialect,
     );
@@ -101,14 +101,14 @@ describe('readJobList', () => {
     });
   });
 
-  it('takes names in Latin-1 and UTF-8, and control characters, in one answer', () => {
+  it('reads names in Latin-1 and UTF-8, and control characters, in one answer', () => {
     const latin = Buffer.from(list60.replace('>old<', '>caf\u00e9\u001b<'), 'latin1');
     const [first, second] = jobsOf(Buffer.concat([latin.subarray(0, latin.indexOf('  </job_info>')), utf8Tail()]));
     assert.equal(first?.name, 'caf\u00e9\u001b');
     assert.equal(second?.name, 'caf\u00e9');
   });
 
-  it('keeps to itself a row that was cut', () => {
+  it('leaves out a row that is cut', () => {
     const { items, end } = feed(readJobList, list819.slice(0, list819.indexOf('full_job_name')));
     assert.deepEqual([end.state, items.length], ['truncated', 0]);
     const rest = feed(readJobList, list819.slice(0, list819.indexOf('later')));
@@ -117,7 +117,7 @@ describe('readJobList', () => {
     assert.deepEqual([inner.end.state, inner.items.length], ['truncated', 3]);
   });
 
-  it('reads what a live cell of 8.1.9 said', () => {
+  it('reads the recorded answers of a live cell of 8.1.9', () => {
     for (const name of [
       'idle.qstat-rs',
       'busy.qstat-rs',
@@ -138,7 +138,7 @@ describe('readJobList', () => {
     }
   });
 
-  it('finds requests, defaults and tasks in them', () => {
+  it('finds requests, defaults and tasks in the recorded answers', () => {
     const running = jobsOf(recorded('8.1.9', 'busy.qstat-rs'));
     const row = (job: number) => running.find((one) => one.job === job);
     assert.deepEqual(row(1)?.requests, [{ complex: 'h_vmem', value: '500M', kind: 'hard' }]);
@@ -161,7 +161,7 @@ describe('readJobList', () => {
     );
   });
 
-  it('tells why there is no list', () => {
+  it('says why there is no list', () => {
     const stateOf = (answer: string | Uint8Array) => {
       const { end, items } = feed(readJobList, answer);
       assert.deepEqual(items, []);
@@ -183,7 +183,7 @@ describe('readJobList', () => {
     assert.deepEqual([end.state, end.unknownJobs], ['complete', ['999999']]);
   });
 
-  it('gives the same, wherever the answer is cut', () => {
+  it('reads the same jobs wherever the answer is cut into pieces', () => {
     for (const answer of [list819, full819, listOcsXml]) {
       const whole = feed(readJobList, answer);
       fc.assert(
@@ -193,7 +193,7 @@ describe('readJobList', () => {
     }
   });
 
-  it('gives back what was rendered', () => {
+  it('reads back jobs as 8.1.9 and OCS print them', () => {
     const dialects = fc.constantFrom('sge' as const, 'full' as const, 'ocs' as const);
     fc.assert(
       fc.property(fc.array(anyRow, { maxLength: 5 }), dialects, (rows, dialect) => {
@@ -206,7 +206,7 @@ describe('readJobList', () => {
     );
   });
 
-  it('never throws, and its figures are figures', () => {
+  it('reads valid figures or nulls from garbage', () => {
     const xml = [
       '<job_info>',
       '</job_info>',

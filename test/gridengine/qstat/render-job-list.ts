@@ -4,8 +4,8 @@ import { escapeOldXml, escapeXml } from '../escape-xml';
 type RenderedDialect = 'sge' | 'full' | 'ocs';
 
 /**
- * Rows as 8.1.9 prints them with `-r -ext -urg -g t` (`full`: with `-f`, too), or OCS 9.1. Times to the
- * second; the running ones first, as qstat has them.
+ * Prints jobs as 8.1.9 does with `-r -ext -urg -g t` (`full`: with `-f`, too), or OCS 9.1. Times have whole
+ * seconds; running jobs come first, as in qstat.
  */
 export function renderJobList(jobs: readonly ListedJob[], dialect: RenderedDialect): string {
   const running = jobs.filter(({ list }) => list === 'running');

@@ -9,7 +9,7 @@ import { recorded } from '../recorded';
 const at = (kind: 'host' | 'queue' | 'cluster', name: string): object => ({ kind, name });
 const offers = (place: object, complex: string, value: string): object => ({ kind: 'offers', place, complex, value });
 
-/** By libs/sched/msg_schedd.h; those of hosts also as recorded. */
+/** Messages from libs/sched/msg_schedd.h; those about hosts were also recorded. */
 const MESSAGES: Readonly<Record<string, object>> = {
   '(-l h_vmem=900G) cannot run at host "ge1" because it offers only hc:h_vmem=195.852G': offers(
     at('host', 'ge1'),
@@ -71,7 +71,7 @@ describe('readSchedulerMessage', () => {
     assert.deepEqual(kinds, ['offers', 'offers', 'state', 'state', 'state', 'other']);
   });
 
-  it('reads a place and an offer back whatever was requested', () => {
+  it('reads the place and the offer whatever was requested', () => {
     const word = fc.stringMatching(/^[A-Za-z0-9_.@-]{1,20}$/);
     fc.assert(
       fc.property(fc.string({ maxLength: 60 }), word, word, word, (request, host, complex, value) => {
@@ -94,7 +94,7 @@ describe('readSchedulerMessage', () => {
 });
 
 describe('readStartError', () => {
-  it('leaves out when and in which process it was', () => {
+  it('leaves out the time and the process', () => {
     assert.equal(readStartError("11/21/2026 17:31:54 [52001:27226]: error: can't chdir to /x"), "can't chdir to /x");
     assert.equal(
       readStartError('2026-11-22 06:48:14.121647 [1002:19410]: error: can\'t open output file "/x"'),

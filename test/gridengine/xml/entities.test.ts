@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { decodeEntities } from '../../../src/gridengine/xml/entities';
 
 describe('decodeEntities', () => {
-  it('reads back what Grid Engine escapes, but for a text that holds %lt; itself', () => {
+  it('reads back what Grid Engine escapes, except for a text that holds %lt; itself', () => {
     const asGridEngine = (text: string): string =>
       text
         .replaceAll('&', '&amp;')
@@ -21,7 +21,7 @@ describe('decodeEntities', () => {
     assert.equal(decodeEntities(asGridEngine('%lt;')), '<');
   });
 
-  it('leaves what is none as it is', () => {
+  it('leaves text that is no entity as it is', () => {
     for (const text of ['&', '&;', '&nbsp;', '&#;', '&#x;', '&#1114112;', '&#xdfff;', '%gt;', '&amp', '&#99999999;'])
       assert.equal(decodeEntities(text), text);
     assert.equal(decodeEntities('&#128512;&#X1f600;&#10;'), '😀😀\n');

@@ -6,7 +6,7 @@ import { XmlScanner } from '../../../src/gridengine/xml/scan';
 import { TAG_LIMIT, TEXT_LIMIT } from '../../../src/gridengine/xml/tags';
 
 /** Everything that a handler can learn, in order: `<name a=..`, `>name: text`, `.text`. */
-function told(input: string | Uint8Array, cuts: readonly number[] = []): readonly string[] {
+function events(input: string | Uint8Array, cuts: readonly number[] = []): readonly string[] {
   const lines: string[] = [];
   const scanner = new XmlScanner({
     open: (name, place) =>
@@ -17,7 +17,7 @@ function told(input: string | Uint8Array, cuts: readonly number[] = []): readonl
   const bytes = typeof input === 'string' ? Buffer.from(input) : input;
   const places = [0, ...[...cuts].sort((a, b) => a - b), bytes.length];
   for (const [index, to] of places.slice(1).entries()) {
-    // A buffer that is used again, as that of a stream may be.
+    // The buffer is overwritten, as a stream's may be.
     const piece = Buffer.from(bytes.subarray(places[index], to));
     scanner.write(piece);
     piece.fill(0x3c);
@@ -28,12 +28,12 @@ function told(input: string | Uint8Array, cuts: readonly number[] = []): readonl
 
 const leaf = (text: string | Uint8Array): string | undefined => {
   const all = Buffer.concat([Buffer.from('<t>'), Buffer.from(text as string), Buffer.from('</t>')]);
-  return told(all).find((line) => line.startsWith('>'));
+  return events(all).find((line) => line.startsWith('>'));
 };
 
 describe('XmlScanner', () => {
-  it('tells tags, text and attributes in order', () => {
-    assert.deepEqual(told(`<?xml version='1.0'?>\n<r a='1'><x a="b c"/><y>2.5</y>\n</r>\n`), [
+  it('reports tags, text and attributes in order', () => {
+    assert.deepEqual(events(`<?xml version='1.0'?>\n<r a='1'><x a="b c"/><y>2.5</y>\n</r>\n`), [
       'before "\\n"',
       '<r a=1',
       'before ""',
@@ -47,9 +47,9 @@ describe('XmlScanner', () => {
     ]);
   });
 
-  it('takes empty names and tags that match nothing', () => {
+  it('accepts empty names and end tags that match no start tag', () => {
     assert.deepEqual(
-      told('<><a>1</b></></>').filter((line) => !line.startsWith('before')),
+      events('<><a>1</b></></>').filter((line) => !line.startsWith('before')),
       ['< a=null', '<a a=null', '>b: "1" 1', '>: "" NaN', '>: "" NaN', '.""'],
     );
   });
@@ -71,7 +71,7 @@ describe('XmlScanner', () => {
     assert.equal(leaf('Jürgen €'), '>t: "Jürgen €" NaN');
     assert.equal(leaf(Buffer.from('Jürgen', 'latin1')), '>t: "Jürgen" NaN');
     const both = Buffer.concat([Buffer.from('<t>ü</t><t>'), Buffer.from('ü', 'latin1'), Buffer.from('</t>')]);
-    assert.equal(told(both).filter((line) => line === '>t: "ü" NaN').length, 2);
+    assert.equal(events(both).filter((line) => line === '>t: "ü" NaN').length, 2);
   });
 
   it('reads numbers as Grid Engine prints them, and nothing else as a number', () => {
@@ -93,7 +93,7 @@ describe('XmlScanner', () => {
   });
 
   it('finds attributes in either quotes, beside others, with entities in them', () => {
-    const attribute = (tag: string): string | undefined => told(tag).find((line) => line.startsWith('<'));
+    const attribute = (tag: string): string | undefined => events(tag).find((line) => line.startsWith('<'));
     assert.equal(attribute(`<x b='a="1"' a = "it's" c=''>`), `<x a=it's`);
     assert.equal(attribute(`<x a='&lt;%lt;&#39;'>`), `<x a=<<'`);
     assert.equal(attribute(`<x a='1 > 0'/>`), '<x a=1 > 0');
@@ -105,34 +105,34 @@ describe('XmlScanner', () => {
   it('takes a "<" that begins no tag as text, and ends a broken tag before the next', () => {
     assert.equal(leaf('1 < 2 <3 <- <'), `>t: ${JSON.stringify('1 < 2 <3 <- <')} NaN`);
     assert.deepEqual(
-      told(`<a b='1><c>2</c><d <e/>`).filter((line) => !line.startsWith('before')),
+      events(`<a b='1><c>2</c><d <e/>`).filter((line) => !line.startsWith('before')),
       ['<a a=null', '<c a=null', '>c: "2" 2', '<d a=null', '<e a=null', '>e: "" NaN', '.""'],
     );
   });
 
-  it('shows what stands before and after the document', () => {
-    const lines = told('denied: host "x" is no submit host\n<r></r>trailing\n');
+  it('reports the text before and after the document', () => {
+    const lines = events('denied: host "x" is no submit host\n<r></r>trailing\n');
     assert.equal(lines[0], `before ${JSON.stringify('denied: host "x" is no submit host\n')}`);
     assert.equal(lines.at(-1), '."trailing\\n"');
   });
 
-  it('bounds a text and a tag', () => {
+  it('bounds the length of a text and of a tag', () => {
     const long = 'x'.repeat(TEXT_LIMIT - 1);
     const text = `<t>${long}üü</t>`;
     const tag = `<t b='${'y'.repeat(TAG_LIMIT)}' a='1'></t>`;
     for (const cuts of [[], [700_000, 900_000, 1_048_580]]) {
-      assert.equal(told(text, cuts).find((line) => line.startsWith('>'))?.length, long.length + '>t: "" NaN'.length);
+      assert.equal(events(text, cuts).find((line) => line.startsWith('>'))?.length, long.length + '>t: "" NaN'.length);
       assert.equal(
-        told(tag, cuts.slice(0, 0)).find((line) => line.startsWith('<')),
+        events(tag, cuts.slice(0, 0)).find((line) => line.startsWith('<')),
         '<t a=null',
       );
     }
     assert.equal(
-      told(tag, [TAG_LIMIT]).find((line) => line.startsWith('<')),
+      events(tag, [TAG_LIMIT]).find((line) => line.startsWith('<')),
       '<t a=null',
     );
     const parts = `<t>${`${long}<!-- -->`.repeat(3)}</t>`;
-    assert.equal(told(parts).find((line) => line.startsWith('>'))?.length, TEXT_LIMIT + '>t: "" NaN'.length);
+    assert.equal(events(parts).find((line) => line.startsWith('>'))?.length, TEXT_LIMIT + '>t: "" NaN'.length);
   });
 
   const fragments = fc.constantFrom(
@@ -182,22 +182,22 @@ describe('XmlScanner', () => {
     .array(fc.oneof({ weight: 8, arbitrary: fragments }, fc.string({ unit: 'binary' })), { maxLength: 40 })
     .chain((parts) => fc.constantFrom<BufferEncoding>('utf8', 'latin1').map((as) => Buffer.from(parts.join(''), as)));
 
-  it('tells the same however the bytes are cut', () => {
+  it('reports the same wherever the bytes are cut into pieces', () => {
     fc.assert(
       fc.property(documents, fc.array(fc.nat(400), { maxLength: 12 }), (bytes, cuts) => {
-        const whole = told(bytes);
+        const whole = events(bytes);
         const within = cuts.filter((cut) => cut <= bytes.length);
-        assert.deepEqual(told(bytes, within), whole);
-        assert.deepEqual(told(bytes, Array.from(bytes.keys())), whole);
+        assert.deepEqual(events(bytes, within), whole);
+        assert.deepEqual(events(bytes, Array.from(bytes.keys())), whole);
       }),
       { numRuns: 400 },
     );
   });
 
-  it('takes any bytes', () => {
+  it('reads any bytes without an error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
-        assert.ok(told(bytes).length >= 1);
+        assert.ok(events(bytes).length >= 1);
       }),
       { numRuns: 300 },
     );

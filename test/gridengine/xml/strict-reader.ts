@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { SaxesParser } from 'saxes';
 
-/** An element as a reader that knows nothing of Grid Engine has it. */
+/** An element as a general XML reader sees it. */
 export interface ReadElement {
   readonly tag: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export function readStrictly(xml: string): ReadElement {
 
 type Tree = readonly [tag: string, attributes: Readonly<Record<string, string>>, inside: string | readonly Tree[]];
 
-/** Of elements with others in them the text is but line ends. */
+/** An element with child elements keeps no text: that is only line ends. */
 function plainTree({ tag, attributes, children, text }: ReadElement): Tree {
   return [tag, attributes, children.length > 0 ? children.map(plainTree) : text.trim() === '' ? '' : text];
 }

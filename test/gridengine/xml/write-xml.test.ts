@@ -15,7 +15,7 @@ const anyText = fc.oneof(
   fc.constantFrom(HOSTILE_NAME, HOSTILE_OWNER, '%lt;', '&lt;', ']]>', '<!--', '\r\n\t', '-->', '<a b="', '&#60;', '--'),
 );
 
-/** What XML 1.0 can hold of a text, by the table of its production `Char`. */
+/** The text with U+FFFD for each character that is not in XML 1.0's production `Char`. */
 function possible(text: string): string {
   return Array.from(text, (sign) => {
     const code = sign.codePointAt(0) ?? 0;
@@ -28,8 +28,8 @@ function possible(text: string): string {
   }).join('');
 }
 
-describe('what is written as XML', () => {
-  it('reads back as it was, whatever text is in it', async () => {
+describe('written XML', () => {
+  it('is well-formed and reads back the same, whatever text is in it', async () => {
     const write = await xmlWriter();
     fc.assert(
       fc.property(anyText, anyText, (text, attribute) => {
@@ -43,12 +43,12 @@ describe('what is written as XML', () => {
     );
   });
 
-  it('is what our own reader of entities takes it for, %lt; too', () => {
+  it('is read back by decodeEntities, %lt; included', () => {
     fc.assert(fc.property(anyText, (text) => assert.equal(decodeEntities(escapeXml(text)), possible(text))));
     assert.equal(decodeEntities(escapeXml('a%lt;b<c')), 'a%lt;b<c');
   });
 
-  it('costs those who write none nothing: the builder is loaded by who writes', () => {
+  it('needs fast-xml-parser, which is imported only when XML is written', () => {
     const directory = join(packageRoot(), 'dist', 'src');
     const named = readdirSync(directory, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.js'))

@@ -7,7 +7,7 @@ import type { AnswerReader } from '../../../src/gridengine/reading';
 import { readXmlAnswer } from '../../../src/gridengine/xml/xml-answer';
 import { anySizes, feed, garbage } from '../feed';
 
-/** Gives the texts of the leaves. */
+/** Hands over the name and text of each leaf. */
 function readLeaves(onLeaf: (text: string) => void): AnswerReader {
   let leaf = false;
   return readXmlAnswer('job_info', {
@@ -36,21 +36,21 @@ const states = (text: string | Uint8Array) => {
 };
 
 describe('readXmlAnswer', () => {
-  it('knows the end of a root whose name is used twice', () => {
+  it('finds the end of a root element whose name is used twice', () => {
     const { items, end } = feed(readLeaves, answer);
     assert.deepEqual(items, ['queue_info=\n  ', 'slots=1']);
     assert.deepEqual(end, { state: 'complete', said: null, dialect: 'sge8.1.9', unknownJobs: [] });
     assert.deepEqual(states(answer.slice(0, answer.lastIndexOf('</job'))), ['truncated', null]);
   });
 
-  it('tells what stands around the document', () => {
+  it('reports the text around the document', () => {
     assert.deepEqual(states(`warning: old client\n${answer}`), ['complete', 'warning: old client']);
     assert.deepEqual(states(`${answer}error: too late\n`), ['complete', 'error: too late']);
     const { items } = feed(readLeaves, `warning: a < b\n${answer}<job_info><slots>2</slots></job_info>`);
     assert.equal(items.filter((item) => item.startsWith('slots')).length, 1);
   });
 
-  it('knows the ids that do not exist where a line of text has them', () => {
+  it('reads the ids of unknown jobs from a line of text', () => {
     assert.deepEqual(feed(readLeaves, 'Following jobs do not exist: 12, 13\n').end, {
       state: 'complete',
       said: 'Following jobs do not exist: 12, 13',
@@ -59,7 +59,7 @@ describe('readXmlAnswer', () => {
     });
   });
 
-  it('knows no answer, a refusal and something else', () => {
+  it('tells no answer, a refusal and foreign output apart', () => {
     assert.deepEqual(states(''), ['empty', null]);
     assert.deepEqual(states(' \n\n'), ['empty', null]);
     const refused = 'error: commlib error: got select error (Connection refused)';
@@ -105,7 +105,7 @@ describe('readXmlAnswer', () => {
     assert.equal(feed(readLeaves, univa).end.dialect, 'univa');
   });
 
-  it('gives the same, wherever the answer is cut; never throws', () => {
+  it('reads the same wherever the answer is cut into pieces, from garbage too', () => {
     const noise = `error: <a> odd\n${answer}denied: late`;
     const whole = feed(readLeaves, noise);
     fc.assert(fc.property(anySizes, (sizes) => assert.deepEqual(feed(readLeaves, noise, sizes), whole)));
