@@ -10,12 +10,12 @@ describe('parseCpuList', () => {
     assert.deepEqual(parseCpuList('\n'), []);
   });
 
-  it('is null for anything else', () => {
+  it('returns null for anything else', () => {
     for (const text of ['3-1', '0-', '-1', '0,,1', '0x3', '0-99999999', '0-999999', '0 1'])
       assert.equal(parseCpuList(text), null);
   });
 
-  it('takes any text', () => {
+  it('returns CPUs below 65536 or null for any text', () => {
     const piece = fc.constantFrom('0', '7', '63', '99999', ',', '-', '\n', ' ', 'x');
     const text = fc.oneof(
       fc.string(),

@@ -11,7 +11,7 @@ const UNITS: readonly string[] = [
   ...['byte_seconds', 'bits_per_second', 'timestamp'],
 ];
 
-/** What only grows is an amount, never a level. */
+/** Units of counters: an amount may only grow, a level falls too. */
 const MAY_COUNT_UP: readonly string[] = ['bytes', 'seconds', 'byte_seconds', 'joules', 'count'];
 
 const repeated = (names: readonly string[]): readonly string[] =>
@@ -31,7 +31,7 @@ describe('registry', () => {
     }
   });
 
-  it('ends names in the unit, and in none where it is a count', () => {
+  it("ends each metric's name in its unit, and the name of a count in no unit", () => {
     for (const { metric } of METRICS) {
       const suffix = UNITS.find((unit) => metric.name.endsWith(`_${unit}`));
       if (metric.unit === 'count') assert.equal(suffix, undefined, metric.name);
@@ -40,12 +40,12 @@ describe('registry', () => {
     }
   });
 
-  it('counts up amounts only', () => {
+  it('has counters in units of amounts only', () => {
     for (const { metric } of METRICS)
       if (metric.kind === 'counter') assert.ok(MAY_COUNT_UP.includes(metric.unit), metric.name);
   });
 
-  it('keeps what is no whole number with a resolution, and says so where whole numbers are all there is', () => {
+  it('has a resolution for each metric whose unit needs fractions', () => {
     const always: readonly string[] = ['ratio', 'joules', 'volts'];
     const mostly: readonly string[] = ['seconds', 'percent', 'watts', 'celsius'];
     for (const { metric } of METRICS) {
@@ -56,7 +56,7 @@ describe('registry', () => {
     }
   });
 
-  it('says in one sentence what a metric is, and what a source reads', () => {
+  it('describes each metric in one sentence, and names what each source reads', () => {
     for (const { metric } of METRICS) {
       assert.match(metric.help, /^[A-Z0-9][^\n]*\.$/, metric.name);
       if (metric.instance !== undefined)
@@ -69,7 +69,7 @@ describe('registry', () => {
     }
   });
 
-  it('has options whose names are no key of every source', () => {
+  it('has no option with a name that every source has as a key', () => {
     for (const { name, options } of ALL_SOURCE_FACTS)
       for (const key of Object.keys(options)) {
         assert.match(key, /^[a-z][a-z0-9_]*$/, `${name}: ${key}`);
@@ -83,9 +83,9 @@ function assertReason({ unavailable, fix }: Unavailable): void {
   if (fix !== null) assert.match(fix, /^\S[^\n]*[^.\n]$/);
 }
 
-describe('each source on this machine', () => {
+describe('a source on this machine', () => {
   for (const source of NODE_SOURCES)
-    it(`${source.name}: reads only what it declares, twice in a row, or says why not`, (test) => {
+    it(`yields sound readings twice in a row, or says why not: ${source.name}`, (test) => {
       const open = source.open({ ...THIS_MACHINE, options: source.options });
       if (isUnavailable(open)) {
         assertReason(open);
@@ -110,7 +110,7 @@ describe('each source on this machine', () => {
       }
     });
 
-  it('has every source that this machine can have', () => {
+  it('is available where every Linux has it', () => {
     const available = NODE_SOURCES.filter(
       (source) => !isUnavailable(source.open({ ...THIS_MACHINE, options: source.options })),
     ).map(({ name }) => name);

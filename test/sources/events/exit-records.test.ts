@@ -19,11 +19,11 @@ const MIB = 1024 * 1024;
 /** Where struct taskstats begins in a message. */
 const STATS = 36;
 
-/** Python's leader; the last thread of it. */
+/** The records of Python's leader and of its last thread. */
 const [LEADER, , LAST] = recordMessages;
 
 describe('parseExitRecord', () => {
-  it('reads what Linux 6.18 sent of a leader that left its threads behind', () => {
+  it('reads the record that Linux 6.18 sent for a leader that exited before its threads', () => {
     assert.deepEqual(parse(LEADER), {
       pid: 10561,
       uid: 0,
@@ -54,7 +54,7 @@ describe('parseExitRecord', () => {
   });
 
   // Recorded on 6.18 and cut to the length of each version: those kernels were not at hand.
-  it('reads every version by its length', () => {
+  it('reads versions 8 to 14, whose lengths differ', () => {
     const waited = Buffer.from(LAST ?? '');
     for (const delay of [16, 32, 48, 312, 328, 352]) waited.writeBigUInt64LE(7n, STATS + delay + 8);
     const now = parse(waited);
@@ -76,11 +76,11 @@ describe('parseExitRecord', () => {
     for (const message of recordMessages) assert.deepEqual(parse(asVersion(message, 15, 560)), parse(message));
   });
 
-  it('reads a version to come, longer at its end', () => {
+  it('reads a later version that is longer at its end', () => {
     assert.deepEqual(parse(asVersion(LAST ?? Buffer.alloc(0), 18, 800)), parse(LAST));
   });
 
-  it('takes no sleep for a wait for a CPU, whatever the kernel counted', () => {
+  it('counts at most 0.1 s for each wait for a CPU, since the kernel may have counted sleep', () => {
     const message = Buffer.from(LAST ?? '');
     message.writeBigUInt64LE(11n, STATS + 16);
     message.writeBigUInt64LE(9_500_000_000n, STATS + 24);
@@ -89,13 +89,13 @@ describe('parseExitRecord', () => {
     assert.equal(parse(message).cpuDelayNs, 9_500_000_000);
   });
 
-  it('takes the CPU time by ticks where the kernel counted those only', () => {
+  it('takes the CPU time in ticks where the kernel counted no nanoseconds', () => {
     const message = Buffer.from(LEADER ?? '');
     message.writeBigUInt64LE(0n, STATS + 72);
     assert.equal(parse(message).cpuNs, (24000 + 35958) * 1000);
   });
 
-  it('refuses what is cut off or of another command', () => {
+  it('refuses a message that is cut off or has another command', () => {
     const message = LEADER ?? Buffer.alloc(0);
     for (let length = 0; length < message.length; length += 4) {
       assert.equal(parseExitRecord(message.subarray(0, length), 0, length), null);
@@ -107,7 +107,7 @@ describe('parseExitRecord', () => {
     assert.equal(parseExitRecord(other, 0, other.length), null);
   });
 
-  it('gives nothing absurd for garbage', () => {
+  it('returns plausible figures or null for garbage', () => {
     fc.assert(
       fc.property(broken(recordMessages), fc.nat(20), (bytes, offset) => {
         for (const at of [0, offset]) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { packageRoot } from '../../../src/base/package-root';
 
-/** Netlink messages as Linux 6.18 sent them, in their order: one a line. */
+/** Netlink messages as Linux 6.18 sent them, one per line, in their order. */
 function recorded(name: string): readonly Buffer[] {
   return readFileSync(join(packageRoot(), 'test', 'fixtures', 'events', 'linux-6.18', name), 'utf8')
     .trimEnd()
@@ -12,11 +12,11 @@ function recorded(name: string): readonly Buffer[] {
 }
 
 /**
- * A subscription; Python named "a b)c" (64 MiB, two threads, the leader ends first with 7); sh whose child it is that
- * ends, and that then dies of SIGSEGV with a core; Python that forks a child that ends with 3.
+ * The answer to a subscription; Python named "a b)c" (64 MiB, two threads, the leader ends first with 7); sh, whose
+ * child ends and which then dies of SIGSEGV with a core; Python, which forks a child that ends with 3.
  */
 export const processMessages = recorded('process-events.hex');
-/** Of the same; Python's leader, its threads, sh's child, sh, Python's child, Python. */
+/** Exit records of the same processes: Python's leader, its threads, sh's child, sh, Python's child, Python. */
 export const recordMessages = recorded('exit-records.hex');
 
 const ATTRIBUTES = 20;
@@ -42,7 +42,7 @@ export function asVersion(message: Buffer, version: number, statsBytes: number):
   return built;
 }
 
-/** Version 15: greatest and least wait after each delay, instead of all at the end. */
+/** Version 15 has the longest and the shortest wait behind each delay, not all of them at the end. */
 function spread(stats: Buffer): Buffer {
   const pieces = [];
   let from = 0;

@@ -40,7 +40,7 @@ function drained(from: KernelEvents): Drained {
   return { events, records, ...lost };
 }
 
-/** All that comes until it is enough. */
+/** Drains until `enough` holds for everything that has come. */
 async function drainedUntil(from: KernelEvents, enough: (all: Drained) => boolean): Promise<Drained> {
   let all = drained(from);
   await until(() => {
@@ -57,8 +57,8 @@ async function drainedUntil(from: KernelEvents, enough: (all: Drained) => boolea
 }
 
 /**
- * All of a process that has been waited for. The kernel wakes the waiter before it sends the last event of an exit: as
- * many exits are waited for as there are records.
+ * Everything about a process that has ended. The kernel wakes its parent before it sends the last exit event: this
+ * waits for as many exit events as there are records.
  */
 function drainedOf(from: KernelEvents, pid: number): Promise<Drained> {
   return drainedUntil(from, (all) => {
@@ -76,7 +76,7 @@ function recordsOf({ events, records }: Drained, pid: number): readonly ExitReco
   return records.filter((record) => threads.has(record.pid));
 }
 
-/** A burner's truth and what the kernel told of its process. */
+/** Runs a burner; returns its own account and what the kernel sent about its process. */
 async function burn(t: TestContext, name: Parameters<typeof burner>[0], ...options: readonly string[]) {
   const directory = temporaryDirectory();
   const events = opened(t);
@@ -86,27 +86,27 @@ async function burn(t: TestContext, name: Parameters<typeof burner>[0], ...optio
   const [status] = (await ended) as [number];
   assert.equal(status, 0);
   const pid = child.pid ?? 0;
-  const told = await drainedOf(events, pid);
-  assert.deepEqual([told.lostEvents, told.lostRecords], [false, false]);
+  const received = await drainedOf(events, pid);
+  assert.deepEqual([received.lostEvents, received.lostRecords], [false, false]);
   const [truth] = readTruth(join(directory, 'truth'));
   assert.ok(truth !== undefined);
   return {
     pid,
     truth,
-    events: told.events.filter((event) => tgidOf(event) === pid),
-    records: recordsOf(told, pid),
+    events: received.events.filter((event) => tgidOf(event) === pid),
+    records: recordsOf(received, pid),
   };
 }
 
 describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?? false }, () => {
-  it('tells of a child in the order of its life, with the time', async (t) => {
+  it('reports fork, exec and exit of a child in this order, with their times', async (t) => {
     const events = opened(t);
     const before = Number(process.hrtime.bigint()) / 1000;
     const { pid } = spawnSync('/bin/sh', ['-c', '/bin/true; exit 9']);
-    const told = await drainedOf(events, pid);
+    const received = await drainedOf(events, pid);
     const after = Number(process.hrtime.bigint()) / 1000;
-    assert.deepEqual([told.lostEvents, told.lostRecords], [false, false]);
-    const own = told.events.filter((event) => tgidOf(event) === pid);
+    assert.deepEqual([received.lostEvents, received.lostRecords], [false, false]);
+    const own = received.events.filter((event) => tgidOf(event) === pid);
     assert.deepEqual(
       own.map(({ kind }) => kind),
       ['fork', 'exec', 'exit'],
@@ -115,19 +115,19 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
     assert.ok(fork?.kind === 'fork' && fork.parentTgid === process.pid);
     assert.ok(exit?.kind === 'exit' && exit.signal === 0);
     assert.ok(own.every(({ at }) => at >= before && at <= after));
-    const grandchild = told.events.find((event) => event.kind === 'fork' && event.parentTgid === pid);
+    const grandchild = received.events.find((event) => event.kind === 'fork' && event.parentTgid === pid);
     assert.ok(grandchild !== undefined);
-    const record = told.records.find((each) => each.pid === pid);
+    const record = received.records.find((each) => each.pid === pid);
     assert.deepEqual([record?.uid, record?.comm], [process.getuid?.(), 'sh']);
-    assert.ok(told.records.some(({ pid: each, comm }) => each === pidOf(grandchild) && comm === 'true'));
+    assert.ok(received.records.some(({ pid: each, comm }) => each === pidOf(grandchild) && comm === 'true'));
   });
 
-  it('opens however many events of others fill its socket before the answer', (t) => {
+  it('opens although events of other processes fill its socket before the answer', (t) => {
     opened(t);
     const forks = spawn('/bin/sh', ['-c', 'while :; do (:); done'], { stdio: 'ignore' });
     t.after(() => forks.kill('SIGKILL'));
     for (let turn = 0; turn < 1000; turn++) {
-      // Less than the kernel grants: its least.
+      // The kernel raises this to its smallest buffer.
       const events = openKernelEvents({ namespacePath: null, receiveBytes: 1 });
       assert.ok(!isUnavailable(events));
       events.close();
@@ -135,7 +135,7 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
     }
   });
 
-  it('hands a record over after the events of its past', (t) => {
+  it('hands over the record of a process after its fork and exec', (t) => {
     const events = opened(t);
     const children = new Set(Array.from({ length: 20 }, () => spawnSync('/bin/true').pid));
     const seen = new Set<string>();
@@ -151,7 +151,7 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
     assert.ok(records === 20);
   });
 
-  it('tells a signal', async (t) => {
+  it('reports the signal that ended a process', async (t) => {
     const events = opened(t);
     const { pid } = spawnSync('/bin/sh', ['-c', 'kill -9 $$']);
     const { events: all } = await drainedOf(events, pid);
@@ -159,7 +159,7 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
     assert.ok(exit?.kind === 'exit' && exit.signal === 9);
   });
 
-  it('knows the high-water marks of a child that nobody looked at', async (t) => {
+  it('reports the memory peaks of a child that no sampler read', async (t) => {
     const { truth, records } = await burn(t, 'steady', '--mib=64', '--hold=0');
     assert.equal(records.length, 1);
     const [record] = records;
@@ -171,7 +171,7 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
     assert.ok((record?.minorFaults ?? 0) > 0);
   });
 
-  it('knows what a child read and wrote', async (t) => {
+  it('reports the bytes that a child read and wrote', async (t) => {
     const { truth, records } = await burn(t, 'io', '--mib=8');
     const [record] = records;
     // Rounded down to 1 KiB; the account of the burner is read just before its end.
@@ -183,15 +183,15 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
     if (truth.extra.write_bytes !== undefined) assert.ok(near(record?.writeBytes, truth.extra.write_bytes));
   });
 
-  it('knows the CPU time', (t) =>
-    // A virtual machine that loses its CPU between the two counts it as used.
+  it('reports the CPU time of a child within 0.05 s', (t) =>
+    // A virtual machine that loses its CPU between the two readings counts that time as used.
     oneOf(5, async () => {
       const { truth, records } = await burn(t, 'cpu');
       const seconds = records.reduce((sum, { cpuNs }) => sum + cpuNs, 0) / 1e9;
       assert.ok(Math.abs(seconds - truth.cpuSeconds) < 0.05, `${seconds} ${truth.cpuSeconds}`);
     }));
 
-  it('has a record for each thread of a process whose leader leaves first', async (t) => {
+  it('hands over a record for each thread of a process whose leader exits first', async (t) => {
     const { pid, truth, events, records } = await burn(
       t,
       'leader-exits',
@@ -211,33 +211,33 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
     assert.ok(forks.slice(1).every((fork) => pidOf(fork) !== tgidOf(fork)));
     const exits = events.filter(({ kind }) => kind === 'exit');
     assert.deepEqual(exits.map(pidOf).sort(), records.map((record) => record.pid).sort());
-    // By the records: the others go on as soon as it is seen to have left, before its own exit has been sent.
+    // Checked by records: the other threads go on once the leader has gone, maybe before its exit event is sent.
     assert.equal(records[0]?.pid, pid);
   });
 
-  it('loses none of 500 short children', async (t) => {
+  it('loses no event or record of 500 short-lived children', async (t) => {
     const events = opened(t);
     const { pid } = spawnSync('/bin/sh', ['-c', 'i=0; while [ $i -lt 500 ]; do (:); i=$((i+1)); done']);
     const childrenOf = (all: Drained): readonly number[] =>
       all.events.filter((event) => event.kind === 'fork' && event.parentTgid === pid).map(pidOf);
-    const told = await drainedUntil(events, (all) => {
+    const received = await drainedUntil(events, (all) => {
       const exited = new Set(all.events.filter(({ kind }) => kind === 'exit').map(pidOf));
       return all.lostEvents || childrenOf(all).every((child) => exited.has(child));
     });
-    assert.deepEqual([told.lostEvents, told.lostRecords], [false, false]);
-    const children = childrenOf(told);
+    assert.deepEqual([received.lostEvents, received.lostRecords], [false, false]);
+    const children = childrenOf(received);
     assert.equal(children.length, 500);
-    const records = new Set(told.records.map((record) => record.pid));
+    const records = new Set(received.records.map((record) => record.pid));
     for (const child of children) assert.ok(records.has(child));
   });
 
-  it('says that some were lost when the buffer was too small, and then goes on', async (t) => {
+  it('says that messages were lost where the buffer was too small, and then goes on', async (t) => {
     const events = opened(t, 64 * 1024);
     spawnSync('/bin/sh', ['-c', 'i=0; while [ $i -lt 400 ]; do (:); i=$((i+1)); done']);
-    const told = drained(events);
-    assert.deepEqual([told.lostEvents, told.lostRecords], [true, true]);
-    assert.ok(told.events.length > 0 && told.records.length > 0);
-    // Of a small buffer other processes of the machine may make too much again.
+    const received = drained(events);
+    assert.deepEqual([received.lostEvents, received.lostRecords], [true, true]);
+    assert.ok(received.events.length > 0 && received.records.length > 0);
+    // Other processes of the machine may overflow the small buffer again.
     await until(async () => {
       const { pid } = spawnSync('/bin/true');
       const again = await drainedUntil(
@@ -248,7 +248,7 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
     }, 'all of a process');
   });
 
-  it('has nothing after close, and closes twice', (t) => {
+  it('hands over nothing after close, and may be closed twice', (t) => {
     const events = opened(t);
     events.close();
     events.close();
@@ -277,7 +277,7 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
       encoding: 'utf8',
     });
     assert.equal(status, 0, stderr);
-    const told = JSON.parse(stdout) as {
+    const received = JSON.parse(stdout) as {
       readonly here: { readonly unavailable: string; readonly fix: string };
       readonly there: { readonly processEvents: string; readonly exitRecords: string };
       readonly nowhere: { readonly unavailable: string };
@@ -285,21 +285,21 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
       readonly same: boolean;
       readonly own: string;
     };
-    assert.match(told.here.unavailable, /another network namespace/);
-    assert.match(told.here.fix, /initial_network_namespace/);
-    assert.deepEqual([told.there.processEvents, told.there.exitRecords], ['open', 'open']);
+    assert.match(received.here.unavailable, /another network namespace/);
+    assert.match(received.here.fix, /initial_network_namespace/);
+    assert.deepEqual([received.there.processEvents, received.there.exitRecords], ['open', 'open']);
     // The exit itself may be sent a moment after the end of the wait.
-    assert.ok(told.heard >= 3);
-    assert.match(told.nowhere.unavailable, /ENOENT/);
-    assert.equal(told.same, true);
-    assert.notEqual(told.own, readlinkSync('/proc/self/ns/net'));
+    assert.ok(received.heard >= 3);
+    assert.match(received.nowhere.unavailable, /ENOENT/);
+    assert.equal(received.same, true);
+    assert.notEqual(received.own, readlinkSync('/proc/self/ns/net'));
   });
 
   const script = `
     const { openKernelEvents } = require(process.argv[1]);
     process.stdout.write(JSON.stringify(openKernelEvents({ namespacePath: null, receiveBytes: 65536 })));`;
 
-  it('says which of both needs a right', () => {
+  it('says that exit records need CAP_NET_ADMIN', () => {
     const modulePath = require.resolve('../../../src/sources/events/kernel-events');
     const words = [
       '--bounding-set',
@@ -317,7 +317,7 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
     assert.match(stdout, /exit records: no CAP_NET_ADMIN/);
   });
 
-  it('says so in a PID namespace', () => {
+  it('says that it runs in a PID namespace', () => {
     const modulePath = require.resolve('../../../src/sources/events/kernel-events');
     const words = ['--pid', '--fork', '--mount-proc', process.execPath, '-e', script, modulePath];
     const { status, stdout, stderr } = spawnSync('unshare', words, { encoding: 'utf8' });

@@ -11,7 +11,7 @@ const OF_GROUP = [
   '3,4001,110,-;Memory cgroup out of memory: Killed process 4711 (sort) total-vm:84076kB, anon-rss:80812kB, UID:1000 pgtables:204kB oom_score_adj:0\n SUBSYSTEM=cpu\n',
 ];
 const OF_NODE = '3,9,110,-;Out of memory: Killed process 12 (java) total-vm:9kB, anon-rss:8kB, UID:0 oom_score_adj:0\n';
-/** Linux 3.10 and 4.18: the one that was chosen, then the one that was killed. */
+/** Linux 3.10 and 4.18: the process that was chosen, then the child that was killed. */
 const BY_CHILD = [
   '3,1,1,-;Memory cgroup out of memory: Kill process 50 (sh) score 998 or sacrifice child\n',
   '3,2,1,-;Killed process 51 (sort), UID 1000, total-vm:84076kB, anon-rss:80812kB, file-rss:4kB, shmem-rss:0kB\n',
@@ -22,7 +22,7 @@ const OTHERS = [
   '3,1,1,-;Out of memory: Killed process 8 (Killed process 9 () total-vm:9kB\n',
 ];
 
-function seeing(records: readonly string[]): OomKills {
+function killsIn(records: readonly string[]): OomKills {
   const kills = new OomKills('/nonexistent');
   for (const record of records) kills.take(record);
   return kills;
@@ -30,21 +30,21 @@ function seeing(records: readonly string[]): OomKills {
 
 describe('the victims of the OOM killer', () => {
   it('are read from the kernel’s log, each once', () => {
-    const kills = seeing([...OF_GROUP, OF_NODE, ...OTHERS]);
+    const kills = killsIn([...OF_GROUP, OF_NODE, ...OTHERS]);
     assert.deepEqual([kills.ended(4711), kills.ended(4711), kills.ended(12)], ['cgroup', null, 'node']);
     assert.deepEqual([kills.ended(7), kills.ended(9), kills.ended(8)], [null, null, 'node']);
   });
 
-  it('are those that were killed, not those that were chosen first', () => {
-    const kills = seeing(BY_CHILD);
+  it('are the processes that were killed, not those that were chosen first', () => {
+    const kills = killsIn(BY_CHILD);
     assert.deepEqual([kills.ended(50), kills.ended(51)], [null, 'cgroup']);
   });
 
-  it('are none of what else may be logged', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.nat(), (text, pid) => seeing([text]).ended(pid) === null));
+  it('are not found in other log records', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.nat(), (text, pid) => killsIn([text]).ended(pid) === null));
   });
 
-  it('are named before their end is seen, of a real kill', { skip: noOomKill }, async (t) => {
+  it('include the process of a real kill as soon as it has ended', { skip: noOomKill }, async (t) => {
     const kills = new OomKills();
     t.after(() => kills.close());
     const child = overfull(t);

@@ -15,7 +15,7 @@ const parse = (message: Buffer): ThreadEvent | null => parseProcessEvent(message
 const CPU = 40;
 const SEQUENCE = 24;
 
-/** A message of this CPU with this number. */
+/** A message from a CPU with a sequence number. */
 function numbered(cpu: number, sequence: number): Buffer {
   const message = Buffer.from(processMessages[1] ?? '');
   message.writeUInt32LE(cpu >>> 0, CPU);
@@ -23,7 +23,7 @@ function numbered(cpu: number, sequence: number): Buffer {
   return message;
 }
 
-/** What is told as lost after each group of messages. */
+/** For each group of messages: whether a loss is reported after it. */
 function losses(...groups: readonly (readonly Buffer[])[]): readonly boolean[] {
   const gaps = detectGaps();
   return groups.map((group) => {
@@ -33,16 +33,16 @@ function losses(...groups: readonly (readonly Buffer[])[]): readonly boolean[] {
 }
 
 describe('parseProcessEvent', () => {
-  it('reads what a kernel sent, and leaves other kinds out', () => {
+  it('reads the forks, execs and exits that a kernel sent, and leaves out other kinds', () => {
     const events = processMessages.map(parse).filter((event) => event !== null);
     // An answer, a change of name and a core dump are not among them.
     assert.equal(events.length, processMessages.length - 3);
-    const told = events.map((event) => {
+    const lines = events.map((event) => {
       if (event.kind === 'fork') return `${event.parentTgid} forks ${event.childPid} of ${event.childTgid}`;
       if (event.kind === 'exec') return `${event.pid} of ${event.tgid} executes`;
       return `${event.pid} of ${event.tgid} ends by ${event.signal}`;
     });
-    assert.deepEqual(told, [
+    assert.deepEqual(lines, [
       '10554 forks 10561 of 10561',
       '10561 of 10561 executes',
       '10554 forks 10562 of 10561',
@@ -65,7 +65,7 @@ describe('parseProcessEvent', () => {
     assert.ok(Math.abs((events[0]?.at ?? 0) - 14_141_101_406.291) < 1e-3);
   });
 
-  it('reads a message where it lies in a larger buffer', () => {
+  it('reads a message inside a larger buffer', () => {
     const message = processMessages[1] ?? Buffer.alloc(0);
     const buffer = Buffer.concat([Buffer.alloc(100, 0xff), message, Buffer.alloc(10, 0xff)]);
     assert.deepEqual(parseProcessEvent(buffer, 100, message.length), parse(message));
@@ -83,7 +83,7 @@ describe('parseProcessEvent', () => {
     assert.deepEqual(parseProcessEvent(exit.subarray(0, 68), 0, 68), parse(exit));
   });
 
-  it('gives nothing absurd for garbage', () => {
+  it('returns numbers or null for garbage', () => {
     fc.assert(
       fc.property(broken(processMessages), fc.nat(20), (bytes, offset) => {
         for (const event of [parse(bytes), parseProcessEvent(bytes, offset, bytes.length)])
@@ -95,7 +95,7 @@ describe('parseProcessEvent', () => {
 });
 
 describe('subscriptionAnswer', () => {
-  it('knows its own answer', () => {
+  it('returns 0 for the answer to its own subscription, else null', () => {
     const answer = processMessages[0] ?? Buffer.alloc(0);
     assert.equal(subscriptionAnswer(answer, 0, answer.length, 1234), 0);
     assert.equal(subscriptionAnswer(answer, 0, answer.length, 7), null);
@@ -118,7 +118,7 @@ describe('subscription', () => {
 });
 
 describe('detectGaps', () => {
-  it('finds none in what a kernel sent', () => {
+  it('finds no gap in what a kernel sent', () => {
     assert.deepEqual(losses(processMessages), [false]);
   });
 
@@ -133,7 +133,7 @@ describe('detectGaps', () => {
     }
   });
 
-  it('tells of a gap once', () => {
+  it('reports a gap once', () => {
     assert.deepEqual(losses([numbered(0, 7), numbered(1, 50)], [numbered(0, 9)], [numbered(1, 51), numbered(0, 10)]), [
       false,
       true,
@@ -141,7 +141,7 @@ describe('detectGaps', () => {
     ]);
   });
 
-  it('does not tell again of what is known to be lost', () => {
+  it('does not report again messages that are known to be lost', () => {
     const gaps = detectGaps();
     const see = (message: Buffer): void => gaps.see(message, 0, message.length);
     [numbered(0, 7), numbered(1, 50)].forEach(see);
@@ -152,15 +152,15 @@ describe('detectGaps', () => {
     assert.equal(gaps.settle(false), true);
   });
 
-  it('goes around with the number', () => {
+  it('follows the sequence number past 32 bits', () => {
     assert.deepEqual(losses([numbered(3, 0xffffffff), numbered(3, 0)], [numbered(3, 2)]), [false, true]);
   });
 
-  it('takes two events in the wrong order for none lost', () => {
+  it('does not take two events in the wrong order for a loss', () => {
     assert.deepEqual(losses([numbered(0, 5), numbered(0, 7), numbered(0, 6), numbered(0, 8)]), [false]);
   });
 
-  it('leaves out answers of no CPU', () => {
+  it('ignores answers, which have no CPU', () => {
     assert.deepEqual(losses([numbered(-1, 1), numbered(-1, 900), numbered(0, 5)]), [false]);
   });
 });

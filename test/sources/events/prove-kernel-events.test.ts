@@ -6,7 +6,7 @@ import { isUnavailable } from '../../../src/sources/source';
 import { noKernelEvents } from '../../support/kernel-events';
 
 describe('proveKernelEvents', { skip: noKernelEvents(null) ?? false }, () => {
-  it('sees its own child', async () => {
+  it('sees the fork, exec, exit and record of its own child', async () => {
     const proof = await proveKernelEvents(null);
     assert.deepEqual(proof.arrived, { fork: true, exec: true, exit: true, record: true });
     assert.deepEqual([proof.processEvents, proof.exitRecords], ['arrived', 'arrived']);

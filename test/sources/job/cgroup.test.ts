@@ -66,7 +66,7 @@ function readingOf(directories: CgroupDirectories, sys?: string): CgroupReading 
 }
 
 describe('cgroup v2', () => {
-  it('of Linux 6.1: a peak, no peak of swap', () => {
+  it('has a peak of memory but none of swap on Linux 6.1', () => {
     assert.deepEqual(readingOf(unified('v2-6.1'), sysTree()), {
       ...NOTHING_READ,
       memoryBytes: 7163904,
@@ -98,7 +98,7 @@ describe('cgroup v2', () => {
     });
   });
 
-  it('of Linux 5.14 (el9): no peak, no stalls, kernel memory by its parts', () => {
+  it('has no peak and no stalls on Linux 5.14 (el9), and kernel memory is the sum of its parts', () => {
     const reading = readingOf(unified('v2-5.14'));
     assert.equal(reading.peakBytes, null);
     assert.equal(reading.tasksPeak, null);
@@ -111,7 +111,7 @@ describe('cgroup v2', () => {
     assert.equal(reading.ioReadBytes, 1048576000);
   });
 
-  it('of Linux 6.18: peaks of memory and swap', () => {
+  it('has peaks of memory and swap on Linux 6.18', () => {
     const reading = readingOf(unified('v2-6.18'));
     assert.equal(reading.peakBytes, 9216 * MIB);
     assert.equal(reading.swapPeakBytes, 512 * MIB);
@@ -123,7 +123,7 @@ describe('cgroup v2', () => {
     assert.equal(reading.oomKills, 2);
   });
 
-  it('is unavailable when it is not there, and when it vanishes', () => {
+  it('is unavailable where it does not exist, and after it has vanished', () => {
     assert.match(JSON.stringify(openCgroup(unified('none'), { sys: '/sys' })), /no .*cgroup\.procs/);
     const copy = temporaryDirectory();
     cpSync(join(FIXTURES, 'v2-6.1'), copy, { recursive: true });
@@ -134,7 +134,7 @@ describe('cgroup v2', () => {
     group.close();
   });
 
-  it('never writes to what is not a file of the kernel', () => {
+  it('has no peak to reset where memory.peak is no file of the kernel, and does not write to it', () => {
     const directory = temporaryDirectory();
     const path = join(directory, 'memory.peak');
     writeFileSync(path, '4096\n');
@@ -157,7 +157,7 @@ describe('cgroup v1', () => {
     assert.deepEqual([cpuUsageSeconds, throttledSeconds], [2e7, 3e7]);
   });
 
-  it('of Linux 3.10 (el7): with the groups below, no OOM kills, no shared memory told', () => {
+  it('includes the groups below on Linux 3.10 (el7), which has no OOM kills and no shared memory', () => {
     assert.deepEqual(readingOf(el7, sysTree()), {
       ...NOTHING_READ,
       memoryBytes: 1536 * MIB,
@@ -177,7 +177,7 @@ describe('cgroup v1', () => {
     });
   });
 
-  it('of Linux 6.18: OOM kills of the groups below are added', () => {
+  it('adds the OOM kills of the groups below on Linux 6.18', () => {
     const reading = readingOf(lateV1);
     assert.equal(reading.oomKills, 4);
     assert.equal(reading.shmemBytes, 0);
@@ -189,7 +189,7 @@ describe('cgroup v1', () => {
     assert.equal(reading.ioReadBytes, null);
   });
 
-  it('tells whether peaks cover the groups below', () => {
+  it('says whether peaks cover the groups below', () => {
     assert.equal(opened(lateV1).coversSubgroups(), true);
     const copy = temporaryDirectory();
     cpSync(late('memory'), copy, { recursive: true });
@@ -206,7 +206,7 @@ describe('cgroup v1', () => {
 });
 
 describe('peaks of intervals', () => {
-  /** A group's usage as the kernel marks it. */
+  /** A group whose usage and peaks are kept as the kernel keeps them. */
   function kernel(): {
     use: (bytes: number) => void;
     peak: ResettablePeak;
@@ -239,7 +239,7 @@ describe('peaks of intervals', () => {
     };
   }
 
-  it('are the most of each interval, what was there at its begin included', () => {
+  it('are the highest usage of each interval, its start included', () => {
     fc.assert(
       fc.property(fc.array(fc.array(fc.nat(1000), { maxLength: 5 }), { maxLength: 10 }), (intervals) => {
         const { use, peak, lifetime } = kernel();
@@ -254,7 +254,7 @@ describe('peaks of intervals', () => {
     );
   });
 
-  it('do not miss the highest of all between reading and reset', () => {
+  it('do not miss a lifetime peak between reading and reset', () => {
     const { use, peak, lifetime, onReset } = kernel();
     const next = intervalPeaks(peak, lifetime);
     use(100);
@@ -266,7 +266,7 @@ describe('peaks of intervals', () => {
     assert.equal(next(), 50);
   });
 
-  it('end with the group', () => {
+  it('are null once the group has gone', () => {
     const { peak, lifetime } = kernel();
     assert.equal(intervalPeaks({ ...peak, reset: () => false }, lifetime)(), null);
     assert.equal(intervalPeaks({ ...peak, read: () => null }, lifetime)(), null);
@@ -274,7 +274,7 @@ describe('peaks of intervals', () => {
 });
 
 describe('metrics of a cgroup', () => {
-  it('are the fields of a reading, one each', () => {
+  it('are one for each field of a reading', () => {
     assert.equal(CGROUP_METRICS.length, Object.keys(NOTHING_READ).length);
     assert.equal(new Set(CGROUP_METRICS.map((metric) => metric.name)).size, CGROUP_METRICS.length);
     for (const metric of CGROUP_METRICS) {
@@ -285,7 +285,7 @@ describe('metrics of a cgroup', () => {
     assert.equal(cgroupFacts.metrics, CGROUP_METRICS);
   });
 
-  it('leave out what a reading does not tell', () => {
+  it('leave out fields that are null', () => {
     assert.deepEqual(cgroupReadings(NOTHING_READ), []);
     assert.deepEqual(cgroupReadings({ ...NOTHING_READ, peakBytes: 4096, oomKills: 0 }), [
       { metric: 'cgroup_peak_bytes', instance: '', value: 4096 },
@@ -293,7 +293,7 @@ describe('metrics of a cgroup', () => {
     ]);
   });
 
-  it('OOM kills are told in words', () => {
+  it('have a note in words for OOM kills', () => {
     assert.equal(oomNote(NOTHING_READ), null);
     assert.equal(oomNote({ ...NOTHING_READ, oomKills: 0 }), null);
     assert.match(oomNote({ ...NOTHING_READ, oomKills: 1 }) ?? '', /ended one process of this job; .* no limit/);
@@ -304,7 +304,7 @@ describe('metrics of a cgroup', () => {
   });
 });
 
-describe('garbage', () => {
+describe('garbage in cgroup files', () => {
   const texts = ['v2-6.1', 'v2-6.18', 'v2-5.14'].flatMap((tree) =>
     ['memory.stat', 'cpu.stat', 'io.stat', 'memory.events', 'memory.current'].map((name) =>
       readFileSync(join(FIXTURES, tree, name), 'utf8'),
@@ -329,7 +329,7 @@ describe('garbage', () => {
     fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join('')),
   );
 
-  it('makes no reading absurd', () => {
+  it('yields finite figures, none negative, or null', () => {
     const assertSane = (reading: CgroupReading): void => {
       for (const [field, value] of Object.entries(reading))
         assert.ok(value === null || (Number.isFinite(value) && value >= 0), `${field} = ${value}`);

@@ -7,7 +7,7 @@ import { drmProcess } from '../../../src/sources/job/drm-process';
 import { isUnavailable, THIS_MACHINE, type Place } from '../../../src/sources/source';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-/** No GPU was at hand: a /proc is built of what kernels print in fdinfo. */
+/** No GPU was at hand: a /proc is built from texts that kernels print in fdinfo. */
 const texts = join(packageRoot(), 'test', 'fixtures', 'drm', 'fdinfo');
 const textOf = (name: string): string => readFileSync(join(texts, name), 'utf8');
 const MIB = 1024 ** 2;
@@ -56,7 +56,7 @@ function machine(options: Place['options'] = {}, stepMs = 0) {
 }
 
 describe('drmprocess', () => {
-  it('counts a client once, and only what is open below /dev/dri', () => {
+  it('counts a client once, and only descriptors below /dev/dri', () => {
     const { hold, read } = machine();
     const text = textOf('amdgpu-6.8');
     hold(10, 3, '/dev/dri/renderD129', text);
@@ -77,11 +77,11 @@ describe('drmprocess', () => {
       'busy_seconds 0000:4d:00.0/video 11': 0,
       'busy_seconds 0000:4d:00.0/compute 11': 0.5,
     });
-    // Whoever isn't asked about has no say: the client is the other one's then.
+    // Without process 10 the client belongs to process 11.
     assert.equal(read(11)['memory_bytes 0000:c1:00.0 11'], 48128 * MIB);
   });
 
-  it('never goes back when a client ends or its counter falls', () => {
+  it('never lets busy time fall when a client ends or its counter falls', () => {
     const { hold, release, end, read, clock } = machine();
     const client = (id: number, seconds: number): string =>
       `drm-driver:\tamdgpu\ndrm-client-id:\t${id}\ndrm-pdev:\t0000:c1:00.0\ndrm-engine-gfx:\t${seconds * 1e9} ns\n`;
@@ -104,7 +104,7 @@ describe('drmprocess', () => {
     assert.equal(busy(), 8.5);
   });
 
-  it('makes seconds of cycles by the clock that runs beside them', () => {
+  it('converts cycles to seconds by the total cycles beside them', () => {
     const { hold, read, clock } = machine();
     const text = textOf('xe-6.12');
     hold(10, 3, '/dev/dri/renderD128', text);
@@ -121,7 +121,7 @@ describe('drmprocess', () => {
     `drm-driver:\tamdgpu\ndrm-client-id:\t${id}\ndrm-pdev:\t0000:c1:00.0\ndrm-memory-vram:\t${bytes}\n`;
   const MEMORY = 'memory_bytes 0000:c1:00.0';
 
-  it('looks at so many descriptors of a process only, and at no endless text', () => {
+  it('reads at most most_descriptors descriptors of a process, and no endless text', () => {
     const { hold, read } = machine({ most_descriptors: 50 });
     for (let fd = 0; fd < 80; fd++) hold(10, fd, '/dev/dri/renderD128', holding(1000 + fd, 1));
     hold(11, 3, '/dev/dri/renderD128', holding(1, 5) + 'x'.repeat(100_000));
@@ -130,12 +130,12 @@ describe('drmprocess', () => {
     assert.deepEqual([found[`${MEMORY} 10`], found[`${MEMORY} 11`], found[`${MEMORY} 12`]], [50, undefined, 7]);
   });
 
-  it('ends with its time, and says at which process it is', () => {
+  it('stops after most_seconds, and reports each process before it reads it', () => {
     const { hold, read, asked } = machine({ most_seconds: 2 }, 300);
     for (const pid of [10, 11])
       for (let fd = 0; fd < 5; fd++) hold(pid, fd, '/dev/dri/renderD128', holding(10 * pid + fd, 1));
     const found = read(10, 11);
-    // 6 looks of 0.3 s.
+    // 6 descriptors of 0.3 s each.
     assert.deepEqual([found[`${MEMORY} 10`], found[`${MEMORY} 11`]], [5, 1]);
     assert.deepEqual(asked([10, 11]), [10, 11]);
   });
@@ -148,7 +148,7 @@ describe('drmprocess', () => {
     assert.match(source.unavailable, /no \/dev\/dri/);
   });
 
-  it('reads this process on this machine, or tells why not', (t) => {
+  it('reads this process on this machine, or says why not', (t) => {
     const source = drmProcess.open({ ...THIS_MACHINE, options: drmProcess.options });
     if (isUnavailable(source)) t.diagnostic(`not live: ${source.unavailable}`);
     else assert.deepEqual(source.read([process.pid, 2 ** 22 + 1]), []);

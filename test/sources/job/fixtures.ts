@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../../../src/base/package-root';
 import { THIS_MACHINE, type Place, type ProcessSource } from '../../../src/sources/source';
 
-/** Trees in place of /proc. Only 6.18 on x86 was live; the others have those kernels' layouts. */
+/** Trees in place of /proc. Only 6.18 was read on a machine (x86); the others have the layout of their kernels. */
 export const ROLLUPS = ['linux-4.18', 'linux-5.14', 'linux-5.14-arm64-64k', 'linux-6.1', 'linux-6.18'].map(
   (name) => `${name}/4242`,
 );

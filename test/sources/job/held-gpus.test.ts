@@ -25,7 +25,7 @@ const INTEL = ['0000:4d:00.0', '0000:9a:00.0'].map((id, index) => gpu(id, 'intel
 
 const NOBODY: GpuPids = new Map();
 
-/** Ids of what is held, by environment alone. */
+/** Ids of the GPUs that are held by environment alone, and the notes. */
 function given(environment: Readonly<Record<string, string>>, gpus: readonly Gpu[] = NVIDIA) {
   const { held, notes } = heldGpus(new Map(Object.entries(environment)), gpus, NOBODY, new Set());
   return { ids: held.map((one) => one.gpu.id), notes };
@@ -37,13 +37,13 @@ describe('heldGpus by environment', () => {
       ['1', ['GPU-aa22-1']],
       ['3,0', ['GPU-aa11-0', 'GPU-cc44-3']],
       ['GPU-bb33-2', ['GPU-bb33-2']],
-      // The beginning of a UUID, as long as it means one only.
+      // The beginning of a UUID, where only one GPU has it.
       ['GPU-bb', ['GPU-bb33-2']],
       ['GPU-aa', []],
       ['', []],
       ['-1', []],
       ['NoDevFiles', []],
-      // What comes after an index that means nothing is not visible.
+      // GPUs after an index without a GPU are not visible.
       ['0,9,1', ['GPU-aa11-0']],
       ['2,-1,1', ['GPU-bb33-2']],
     ] as const)
@@ -54,20 +54,20 @@ describe('heldGpus by environment', () => {
     assert.deepEqual(given({ CUDA_VISIBLE_DEVICES: '2,-1,1' }).notes, []);
   });
 
-  it('knows a GPU by its number, whether or not one before it is lost', () => {
+  it('finds a GPU by its number although one before it is lost', () => {
     for (const variable of ['CUDA_VISIBLE_DEVICES', 'SGE_HGR_gpu'])
       assert.deepEqual(given({ [variable]: '1' }, NVIDIA.slice(1)).ids, ['GPU-aa22-1'], variable);
     assert.deepEqual(given({ CUDA_VISIBLE_DEVICES: '0' }, NVIDIA.slice(1)).ids, []);
   });
 
-  it('knows MIG instances by UUID, in the older form by their GPU', () => {
+  it('finds MIG instances by UUID, and for the older form their GPU', () => {
     const gpus = [...NVIDIA, ...MIGS];
     assert.deepEqual(given({ CUDA_VISIBLE_DEVICES: 'MIG-2222' }, gpus).ids, ['MIG-2222']);
     assert.deepEqual(given({ CUDA_VISIBLE_DEVICES: 'MIG-GPU-aa11-0/7/0' }, gpus).ids, ['GPU-aa11-0']);
     assert.deepEqual(given({ NVIDIA_VISIBLE_DEVICES: '0:1' }, gpus).ids, ['MIG-2222']);
   });
 
-  it('reads what a resource map of Grid Engine granted, whatever the complex is called', () => {
+  it('reads the GPUs that a resource map of Grid Engine granted, whatever the complex is called', () => {
     assert.deepEqual(given({ SGE_HGR_gpu: '0 2' }).ids, ['GPU-aa11-0', 'GPU-bb33-2']);
     assert.deepEqual(given({ SGE_HGR_gpu_card: 'gpu1' }).ids, ['GPU-aa22-1']);
     assert.deepEqual(given({ SGE_HGR_NVIDIA_GPUS: '/dev/nvidia3' }).ids, ['GPU-cc44-3']);
@@ -76,7 +76,7 @@ describe('heldGpus by environment', () => {
     assert.deepEqual(given({ SGE_HGR_gpu: '1' }, AMD).ids, ['0000:c1:00.0']);
   });
 
-  it('names every variable that says so', () => {
+  it('lists every variable that names a GPU', () => {
     const { held } = heldGpus(
       new Map([
         ['SGE_HGR_gpu', '0 1'],
@@ -101,7 +101,7 @@ describe('heldGpus by environment', () => {
     assert.deepEqual(ids({ ROCR_VISIBLE_DEVICES: 'GPU-89AB89AB89AB0001' }), ['0000:c1:00.0']);
     assert.deepEqual(ids({ GPU_DEVICE_ORDINAL: '1' }), ['0000:c1:00.0']);
     assert.deepEqual(ids({ CUDA_VISIBLE_DEVICES: '1' }), ['0000:c1:00.0']);
-    // HIP counts within what ROCR leaves, in its order.
+    // HIP counts within the GPUs that ROCR leaves, in ROCR's order.
     const { held } = heldGpus(
       new Map([
         ['HIP_VISIBLE_DEVICES', '0'],
@@ -122,12 +122,12 @@ describe('heldGpus by environment', () => {
     assert.deepEqual(given({ CUDA_VISIBLE_DEVICES: '0' }, [...NVIDIA, ...AMD]).ids, ['GPU-aa11-0']);
   });
 
-  it('takes "all" for no GPU in particular', () => {
+  it('holds no GPU for "all", "none", "void" or an empty value', () => {
     for (const value of ['all', 'none', 'void', ''])
       assert.deepEqual(given({ NVIDIA_VISIBLE_DEVICES: value }), { ids: [], notes: [] });
   });
 
-  it('writes notes that are fit for one line', () => {
+  it('writes notes of one printable line', () => {
     const words = fc.oneof(fc.string({ maxLength: 80 }), fc.constantFrom('0', ',', ' ', 'GPU-aa', 'MIG-', '-1', 'all'));
     fc.assert(
       fc.property(fc.array(words, { maxLength: 400 }), fc.constantFrom('', ',', ' '), (parts, between) => {
@@ -148,7 +148,7 @@ describe('heldGpus by processes', () => {
     ['GPU-bb33-2', new Set([99])],
   ]);
 
-  it('joins both, and tells where they differ', () => {
+  it('joins GPUs by environment and by processes, and notes where they differ', () => {
     const { held, notes } = heldGpus(new Map([['CUDA_VISIBLE_DEVICES', '0']]), NVIDIA, open, new Set([10, 11]));
     assert.deepEqual(
       held.map(({ gpu: { index }, variables, pids }) => [index, variables, pids]),
@@ -160,7 +160,7 @@ describe('heldGpus by processes', () => {
     assert.deepEqual(notes, ['GPU 1 is used by the job, but its environment does not name it.']);
   });
 
-  it('finds nothing wrong where the environment says nothing', () => {
+  it('writes no note where the environment names no GPU', () => {
     const { held, notes } = heldGpus(new Map(), NVIDIA, open, new Set([10]));
     assert.deepEqual(
       held.map(({ gpu: { index } }) => index),
@@ -169,7 +169,7 @@ describe('heldGpus by processes', () => {
     assert.deepEqual(notes, []);
   });
 
-  it('holds the MIG instance that is used rather than the GPU that was given', () => {
+  it('holds the MIG instance that is used rather than the GPU that was granted', () => {
     const gpus = [...NVIDIA, ...MIGS];
     const { held, notes } = heldGpus(
       new Map([['SGE_HGR_gpu', '0']]),
@@ -186,7 +186,7 @@ describe('heldGpus by processes', () => {
 });
 
 describe('gpuPids', () => {
-  it('takes what is open now', () => {
+  it('takes only metrics of processes that hold a GPU now', () => {
     const open = gpuPids([
       { metric: 'nvidia_memory_used_bytes', instance: 'A', value: 1 },
       { metric: 'nvidia_process_memory_bytes', instance: 'A', value: 1, pid: 1 },

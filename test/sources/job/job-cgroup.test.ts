@@ -6,7 +6,7 @@ import { jobCgroup, ownPart, type SoughtJob } from '../../../src/sources/job/job
 const SERIAL: SoughtJob = { job: 1516, task: 0, key: '1516.0.0123abcd.4321.99', scope: 'ocs6444.1516.scope' };
 const TASK: SoughtJob = { job: 1516, task: 7, key: '1516.7.0123abcd.4321.99', scope: 'ocs6444.1516.7.master.scope' };
 
-describe('the part of a path that is the job’s', () => {
+describe('ownPart', () => {
   const cases: readonly (readonly [string, SoughtJob, string | null])[] = [
     ['/qmemacct-jobs/1516.0.0123abcd.4321.99', SERIAL, '/qmemacct-jobs/1516.0.0123abcd.4321.99'],
     ['/qmemacct-jobs/1516.0.0123abcd.4321.99/inner', SERIAL, '/qmemacct-jobs/1516.0.0123abcd.4321.99'],
@@ -37,7 +37,7 @@ describe('the part of a path that is the job’s', () => {
     ['/', SERIAL, null],
   ];
   for (const [path, sought, expected] of cases)
-    it(`${path}: ${expected === null ? 'none' : 'yes'}`, () => {
+    it(`finds ${expected === null ? 'no group of the job' : 'the group of the job'} in ${path}`, () => {
       assert.equal(ownPart(path, sought)?.path ?? null, expected);
     });
 });
@@ -57,7 +57,7 @@ describe('jobCgroup', () => {
     });
   });
 
-  it('needs memory counted in it', () => {
+  it('requires a group that counts memory', () => {
     assert.equal(jobCgroup('0::/system.slice/sge-1516.1.scope\n', SERIAL, '/c', on('/c/cgroup.controllers')), null);
     assert.equal(
       jobCgroup('4:memory:/system.slice\n1:name=systemd:/system.slice/sge-1516.1.scope\n', SERIAL, '/c', () => true),
@@ -65,7 +65,7 @@ describe('jobCgroup', () => {
     );
   });
 
-  it('finds our own group in version 1, in those hierarchies that the shepherd was moved in', () => {
+  it("finds qmemacct's own group in version 1, in the hierarchies in which the shepherd was moved", () => {
     const own = `/qmemacct-jobs/${SERIAL.key}`;
     const membership = `9:name=systemd:/\n8:pids:/\n7:blkio:${own}\n4:memory:${own}\n3:cpuset:/sge/1516.1/4\n2:cpu,cpuacct:/\n0::/\n`;
     const exists = on('/c/memory', '/c/blkio', '/c/pids', '/c/cpu,cpuacct');
@@ -79,7 +79,7 @@ describe('jobCgroup', () => {
     });
   });
 
-  it('knows controllers that are mounted together under either name', () => {
+  it('finds controllers that are mounted together under either order of their names', () => {
     const path = '/system.slice/sge-1516.1.scope';
     const membership = `4:memory:${path}\n2:cpuacct,cpu:${path}\n`;
     const found = jobCgroup(membership, SERIAL, '/c', on('/c/memory', '/c/cpuacct'));
@@ -88,7 +88,7 @@ describe('jobCgroup', () => {
     assert.equal(found.directories.cpuacct, `/c/cpuacct${path}`);
   });
 
-  it('takes nothing from garbage', () => {
+  it('returns null for garbage', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         assert.equal(

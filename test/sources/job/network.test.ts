@@ -62,7 +62,7 @@ describe('parseNetDev of a namespace', () => {
     ]);
   });
 
-  it('makes nothing absurd of garbage', () => {
+  it('yields names and finite counters, none negative, from garbage', () => {
     const texts = ['linux-6.1-container', 'linux-2.6.32-vlan'].map((name) => readFileSync(file(name)));
     fc.assert(
       fc.property(garbage(...texts), (bytes) => {
@@ -76,7 +76,7 @@ describe('parseNetDev of a namespace', () => {
 });
 
 describe('jobnetwork', () => {
-  it('is not filled up by a job that makes namespaces and interfaces without end', () => {
+  it('reports at most 256 interfaces of a job that makes namespaces and interfaces without end', () => {
     const proc = procOf({ self: [NODE, 'linux-2.6.32-vlan'] });
     const source = jobNetwork.open(placeOf(jobNetwork, { proc }));
     assert.ok(!isUnavailable(source));
@@ -125,7 +125,7 @@ describe('jobnetwork', () => {
       );
   });
 
-  it("says that a job shares the node's: the first process's or the sampler's own", () => {
+  it("says that a job shares the node's namespace: that of process 1 or of the sampler", () => {
     const proc = procOf({
       self: ['net:[4026532000]', 'linux-6.1-container'],
       1: [NODE, 'linux-2.6.32-vlan'],
@@ -138,7 +138,7 @@ describe('jobnetwork', () => {
     });
   });
 
-  it('has nothing to tell of a namespace with the loopback only', () => {
+  it('reports nothing for a namespace with the loopback only', () => {
     const proc = procOf({
       self: [NODE, 'linux-2.6.32-vlan'],
       10: ['net:[4026532177]', 'linux-6.1-container'],

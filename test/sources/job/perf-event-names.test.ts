@@ -28,7 +28,7 @@ const refusal = (text: string, machine: Machine = 'intel-xeon'): string => {
 };
 
 describe('resolveEvent', () => {
-  it('knows every name of Colmet’s', () => {
+  it('resolves every name that Colmet takes', () => {
     assert.equal(COLMET.length, 28);
     for (const name of COLMET) assert.equal(resolved(name).name, name);
     assert.deepEqual(
@@ -51,20 +51,20 @@ describe('resolveEvent', () => {
     assert.deepEqual(codes('dtlb_misses'), ['3:10003']);
   });
 
-  it('lets the names that Colmet’s codes gave another meaning keep what they counted', () => {
+  it('keeps what Colmet counted under cache_op_read, cache_result_access and cache_op_prefetch', () => {
     assert.deepEqual(codes('cache_op_read'), codes('cache_l1d'));
     assert.deepEqual(codes('cache_result_access'), codes('cache_l1d'));
     assert.deepEqual(codes('cache_op_prefetch'), codes('cache_ll'));
   });
 
-  it('takes other names in use', () => {
+  it('accepts other names in use', () => {
     assert.equal(resolved('cycles').name, 'cpu_cycles');
     assert.equal(resolved('page-faults').name, 'page_faults');
     assert.equal(resolved(' Branch-Misses ').name, 'branch_misses');
     assert.equal(resolved('cs').name, 'context_switches');
   });
 
-  it('takes raw codes and the terms of a PMU', () => {
+  it('accepts raw codes and the terms of a PMU', () => {
     assert.deepEqual(codes('r1a2b'), ['4:1a2b']);
     assert.deepEqual(codes('cpu/event=0x3c,umask=0x1/'), ['4:13c']);
     assert.deepEqual(codes('cpu/cache-misses/', 'amd-zen3'), ['4:964']);
@@ -83,7 +83,7 @@ describe('resolveEvent', () => {
     assert.equal(core?.cpus?.length, 16);
   });
 
-  it('says why it knows no such event', () => {
+  it('says why it refuses a name', () => {
     assert.match(refusal('cpu_cyclops'), /"cpu_cyclops": no such event/);
     assert.match(refusal('constructor'), /no such event/);
     assert.match(refusal('r12345678901234567'), /no such event/);

@@ -18,25 +18,25 @@ export const codeOf = ({ type, config }: PerfRequest): string => `${type}:${conf
 const SOFTWARE = 1;
 
 interface FakeCpu {
-  /** Counters that a group may have at most: what the kernel knows. */
+  /** Counters that the kernel allows a group. */
   readonly counters?: number;
-  /** Of these, how many somebody else holds: what the kernel finds out too late. */
+  /** How many of these somebody else holds, which the kernel notices only when it counts. */
   readonly held?: number;
   /** The errno for a request; undefined: it opens. */
   readonly refuse?: (request: PerfRequest) => number | undefined;
-  /** What a counter says; undefined: it ran all of a second and counted 1000. */
+  /** What a counter reads; undefined: it ran all of a second and counted 1000. */
   readonly count?: (request: PerfRequest, reading: number) => PerfCount | null | undefined;
 }
 
 export interface FakePerf extends PerfCalls {
   /** Descriptors that are open now. */
   readonly alive: ReadonlyMap<number, PerfRequest>;
-  /** Of those, by code, the code of the group's leader. */
+  /** The code of the group's leader, by the code of an open event. */
   readonly leaderOf: (code: string) => string | undefined;
   readonly enabled: ReadonlySet<number>;
 }
 
-/** System calls of a kernel whose CPU is as told. Everything opened on the calling thread (pid 0) is a trial. */
+/** System calls of a kernel with such a CPU. Everything opened on the calling thread (pid 0) is a trial. */
 export function fakePerf({ counters = 8, held = 0, refuse, count }: FakeCpu = {}): FakePerf {
   const alive = new Map<number, PerfRequest>();
   const enabled = new Set<number>();
@@ -70,8 +70,8 @@ export function fakePerf({ counters = 8, held = 0, refuse, count }: FakeCpu = {}
       readings.set(fd, reading);
       if (!enabled.has(leader(fd))) return { raw: 0, enabledNs: 0, runningNs: 0 };
       if (sizeOf(fd) > counters - held) return { raw: 0, enabledNs: 1e9, runningNs: 0 };
-      const told = request.pid === 0 ? undefined : count?.(request, reading);
-      return told === undefined ? { raw: 1000, enabledNs: 1e9, runningNs: 1e9 } : told;
+      const counted = request.pid === 0 ? undefined : count?.(request, reading);
+      return counted === undefined ? { raw: 1000, enabledNs: 1e9, runningNs: 1e9 } : counted;
     },
     enable: (fd) => void enabled.add(fd),
     close: (fd) => void alive.delete(fd),

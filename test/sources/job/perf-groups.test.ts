@@ -25,7 +25,7 @@ const plan = (names: string, machine: Machine = 'intel-xeon'): readonly string[]
 const DEFAULT = 'task_clock page_faults cpu_cycles instructions cache_references cache_misses branch_misses';
 
 describe('planGroups', () => {
-  it('keeps together what ratios are made of, in the order of their worth', () => {
+  it('keeps the events of ratios together, the most useful first', () => {
     assert.deepEqual(plan(DEFAULT), [
       'cpu_cycles instructions cache_misses cache_references branch_misses',
       'task_clock',
@@ -33,7 +33,7 @@ describe('planGroups', () => {
     ]);
   });
 
-  it('never makes a group larger than the CPU may hold', () => {
+  it('puts events beyond the fifth of a group into groups of their own', () => {
     assert.deepEqual(plan(`${DEFAULT} branch_instructions llc_misses r1a2b`).slice(0, 3), [
       'cpu_cycles instructions cache_misses cache_references branch_misses',
       'branch_instructions',
@@ -41,7 +41,7 @@ describe('planGroups', () => {
     ]);
   });
 
-  it('has a group for each kind of core', () => {
+  it('makes a group for each kind of core', () => {
     assert.deepEqual(plan('cpu_cycles instructions task_clock', 'intel-hybrid'), [
       'cpu_cycles instructions',
       'cpu_cycles instructions',
@@ -63,30 +63,30 @@ describe('splitGroups', () => {
     assert.deepEqual(split(fakePerf({ counters: 6 })), [[whole], false]);
   });
 
-  it('takes from its end what the kernel refuses', () => {
+  it('splits off the last events of a group that the kernel refuses', () => {
     assert.deepEqual(split(fakePerf({ counters: 3 })), [
       ['cpu_cycles instructions cache_misses', 'cache_references', 'branch_misses'],
       true,
     ]);
   });
 
-  it('finds out that somebody holds a counter (the NMI watchdog), of which the kernel does not tell', () => {
+  it('notices that somebody (the NMI watchdog) holds a counter, which the kernel does not report', () => {
     assert.deepEqual(split(fakePerf({ counters: 5, held: 1 })), [
       ['cpu_cycles instructions cache_misses cache_references', 'branch_misses'],
       true,
     ]);
   });
 
-  it('opens each by itself where no counter is free', () => {
+  it('makes a group for each of five events where no counter is free', () => {
     assert.deepEqual(split(fakePerf({ counters: 5, held: 5 }))[0].length, 5);
   });
 
-  it('keeps the others together when the CPU lacks one', () => {
+  it('keeps the other events together where the CPU lacks one', () => {
     const calls = fakePerf({ refuse: (request) => (codeOf(request) === '0:2' ? PerfErrno.ENOENT : undefined) });
     assert.deepEqual(split(calls), [['cpu_cycles instructions cache_misses branch_misses', 'cache_references'], false]);
   });
 
-  it('does not try the cores of a hybrid CPU, where it might run on the other kind', () => {
+  it('does not try the groups of a hybrid CPU, where the trial might run on the other kind of core', () => {
     const calls = fakePerf({ counters: 1 });
     const groups = planGroups(eventsOf('cpu_cycles instructions', 'intel-hybrid'));
     assert.deepEqual(splitGroups(groups, false, calls), { groups, split: false });

@@ -13,13 +13,13 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 
 const EVENTS = ['page_faults', 'context_switches', 'cpu_migrations', 'task_clock'];
 
-/** By event. Times in seconds. */
+/** Count of each event; times in seconds. */
 type Counts = Readonly<Record<string, number>>;
 
 const countsOf = (readings: readonly PerfReading[]): Counts =>
   Object.fromEntries(readings.map(({ event, value }) => [event, value ?? NaN]));
 
-/** Why this machine's kernel lets nobody count here; false: it does. */
+/** Why events can't be counted on this machine; false: they can. */
 function obstacle(): string | false {
   const burners = burnersObstacle();
   if (burners !== null) return burners;
@@ -28,14 +28,14 @@ function obstacle(): string | false {
   return probed.refused[0]?.unavailable ?? false;
 }
 
-/** Why there is nothing to compare with; null: there is. */
+/** Why `perf stat` is no comparison here; null: it is one. */
 function perfStatObstacle(): string | null {
   const { status, error, stderr } = spawnSync('perf', ['stat', '-e', 'page-faults', 'true'], { encoding: 'utf8' });
   if (error !== undefined) return `no perf command (Debian: linux-perf): ${error.message}`;
   return status === 0 ? null : `perf stat does not work: ${stderr.trim()}`;
 }
 
-/** Tells its pid, waits for a line, runs its arguments as a child, tells their status, waits for another line. */
+/** Prints its pid, waits for a line, runs its arguments as a child, prints the status, waits for another line. */
 const PARENT = ['/bin/sh', '-c', 'echo $$; read -r go; "$@"; echo $?; read -r go', 'sh'];
 
 interface Parent {
@@ -46,7 +46,7 @@ interface Parent {
   readonly end: () => Promise<void>;
 }
 
-/** A process that starts a command as the shepherd does: once told to. `wrapper` starts the process. */
+/** A process that starts a command on request, as the shepherd does. `wrapper` starts the process itself. */
 async function parent(
   t: TestContext,
   [name, ...options]: readonly [BurnerProgram, ...string[]],
@@ -97,7 +97,7 @@ function perfStat(file: string): Counts {
   return counts;
 }
 
-/** The listing holds its own descriptor, which has gone by then. */
+/** The target of a link; empty for the descriptor of the listing itself, which has gone by then. */
 function linkOf(path: string): string {
   try {
     return readlinkSync(path);
@@ -121,7 +121,7 @@ const assertEqual = (what: string, ours: number | undefined, theirs: number | un
 
 const skip = obstacle();
 
-describe('software events of a process and what it starts', { skip }, () => {
+describe('software events of a process and its children', { skip }, () => {
   const CHILDREN = 4;
   const options = [`--children=${CHILDREN}`, '--faults=5000', '--switches=300', '--migrations=100', '--seconds=0.1'];
 
@@ -155,7 +155,7 @@ describe('software events of a process and what it starts', { skip }, () => {
     assert.ok((everything.task_clock ?? 0) > (ours.task_clock ?? NaN));
   });
 
-  it('miss children that were there before, and name them', async (t) => {
+  it('miss children that started before, and these are listed', async (t) => {
     const child = spawn('/bin/sh', ['-c', 'sleep 60 & echo $!; wait'], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.after(() => child.kill('SIGKILL'));
     const [text] = (await once(child.stdout, 'data')) as [Buffer];
@@ -165,7 +165,7 @@ describe('software events of a process and what it starts', { skip }, () => {
     else assert.deepEqual(perf.uncoveredChildren, [Number(text.toString())]);
   });
 
-  it('have company from a PMU, opened by its own terms', async (t) => {
+  it('can be counted beside an event of a PMU, opened by its own terms', async (t) => {
     // The time-stamp counter is the only event of the CPU's own that a virtual machine without a PMU has.
     const { pid, run } = await parent(t, ['events', '--children=2', '--seconds=0.2']);
     const perf = openPerf({ pid }, ['msr/tsc/', 'task_clock'], THIS_MACHINE);
@@ -193,13 +193,13 @@ describe('software events of a process and what it starts', { skip }, () => {
   });
 });
 
-describe('the same as perf stat within 1 %', { skip: skip || (perfStatObstacle() ?? false) }, () => {
+describe('counts beside those of perf stat', { skip: skip || (perfStatObstacle() ?? false) }, () => {
   const stat = (file: string): readonly string[] => [
     ...['perf', 'stat', '-x', ',', '-o', file],
     ...['-e', 'page-faults,context-switches,cpu-migrations,task-clock', '--'],
   ];
 
-  it('every event of one run that both count', async (t) => {
+  it('agree within 1 % for every event of one run that both count', async (t) => {
     const file = join(temporaryDirectory(), 'stat');
     const options = ['--children=4', '--faults=10000', '--switches=1000', '--migrations=400', '--seconds=0.4'];
     const { pid, run, end } = await parent(t, ['events', ...options], stat(file));
@@ -211,14 +211,14 @@ describe('the same as perf stat within 1 %', { skip: skip || (perfStatObstacle()
     for (const event of EVENTS) assertEqual(event, ours[event], theirs[event]);
   });
 
-  // One run each: what does not depend on what else the machine does.
+  // One run for each, with events that do not depend on what else the machine does.
   for (const [event, command] of [
     ['page_faults', ['steady', '--mib=64', '--hold=10']],
     ['page_faults', ['spike', '--mib=64', '--base=16', '--length=10', '--before=10', '--after=10']],
     ['page_faults', ['many-children', '--children=40', '--mib=4', '--life=1']],
     ['task_clock', ['cpu', '--seconds=2']],
   ] as const) {
-    it(`${event} of ${command.join(' ')}, run twice`, (t) =>
+    it(`agree within 1 % for ${event} of ${command.join(' ')}, run once for each`, (t) =>
       oneOf(3, async () => {
         const file = join(temporaryDirectory(), 'stat');
         const [name, ...options] = command;
@@ -234,10 +234,13 @@ describe('the same as perf stat within 1 %', { skip: skip || (perfStatObstacle()
   }
 });
 
-describe('without privilege', { skip: skip || (process.getuid?.() === 0 ? false : 'needs root to give it up') }, () => {
-  it('counts the user’s part, and says so, or says what forbids it', (t) => {
-    const NOBODY = 65534;
-    const script = `
+describe(
+  'openPerf without privilege',
+  { skip: skip || (process.getuid?.() === 0 ? false : 'needs root to give it up') },
+  () => {
+    it('counts user code only, and says so, or says what forbids counting', (t) => {
+      const NOBODY = 65534;
+      const script = `
       const { openPerf } = require(process.argv[1]);
       const events = ['page_faults', 'context_switches', 'task_clock'];
       const place = { proc: '/proc', sys: '/sys' };
@@ -245,20 +248,21 @@ describe('without privilege', { skip: skip || (process.getuid?.() === 0 ? false 
       const other = openPerf({ pid: 1 }, events, place);
       const told = 'unavailable' in own ? own : { ...own, readings: own.read() };
       process.stdout.write(JSON.stringify({ own: told, other }));`;
-    const module = require.resolve('../../../src/sources/job/perf');
-    const options = { encoding: 'utf8', uid: NOBODY, gid: NOBODY, cwd: '/' } as const;
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', script, module], options);
-    if (status !== 0) {
-      t.skip(`another user can't run it: ${stderr.split('\n').find((line) => line.includes('Error')) ?? stderr}`);
-      return;
-    }
-    const { own, other } = JSON.parse(stdout) as Record<'own' | 'other', Record<string, unknown>>;
-    assert.match(String(other.unavailable), /^process 1: permission denied \(kernel.perf_event_paranoid is -?\d\)$/);
-    const paranoid = Number(readFileSync('/proc/sys/kernel/perf_event_paranoid', 'utf8'));
-    if (paranoid > 2) assert.match(String(own.unavailable), /permission denied/);
-    else if (paranoid === 2) {
-      assert.equal(own.userOnly, true);
-      assert.deepEqual(own.events, ['page_faults', 'task_clock']);
-    } else assert.equal(own.userOnly, false);
-  });
-});
+      const module = require.resolve('../../../src/sources/job/perf');
+      const options = { encoding: 'utf8', uid: NOBODY, gid: NOBODY, cwd: '/' } as const;
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', script, module], options);
+      if (status !== 0) {
+        t.skip(`another user can't run it: ${stderr.split('\n').find((line) => line.includes('Error')) ?? stderr}`);
+        return;
+      }
+      const { own, other } = JSON.parse(stdout) as Record<'own' | 'other', Record<string, unknown>>;
+      assert.match(String(other.unavailable), /^process 1: permission denied \(kernel.perf_event_paranoid is -?\d\)$/);
+      const paranoid = Number(readFileSync('/proc/sys/kernel/perf_event_paranoid', 'utf8'));
+      if (paranoid > 2) assert.match(String(own.unavailable), /permission denied/);
+      else if (paranoid === 2) {
+        assert.equal(own.userOnly, true);
+        assert.deepEqual(own.events, ['page_faults', 'task_clock']);
+      } else assert.equal(own.userOnly, false);
+    });
+  },
+);

@@ -21,7 +21,7 @@ const reading = (event: string, value: number | null, scaledShare = 1): PerfRead
 const values = (readings: readonly { metric: string; instance: string; value: number }[]): Record<string, number> =>
   Object.fromEntries(readings.map(({ metric, instance, value }) => [metric + instance, value]));
 
-describe('metrics', () => {
+describe('perf metrics', () => {
   it('are named after the source, what is measured, and the unit', () => {
     assert.equal(new Set(PERF_METRICS.map(({ name }) => name)).size, PERF_METRICS.length);
     for (const { name, unit, scope } of PERF_METRICS) {
@@ -33,7 +33,7 @@ describe('metrics', () => {
       assert.ok(PERF_METRICS.some(({ name: metric }) => metric.replace(/_seconds$/, '') === `perf_${name}`));
   });
 
-  it('name default events that exist', () => {
+  it('have default events that exist', () => {
     for (const name of perfEvents(perfFacts.options)) {
       const event = resolveEvent(name, { sys: '/nonexistent' });
       assert.ok(!isUnavailable(event) && event.name === name, name);
@@ -44,7 +44,7 @@ describe('metrics', () => {
 });
 
 describe('derived', () => {
-  it('gives IPC, misses per 1000 instructions and shares', () => {
+  it('computes IPC, misses per 1000 instructions and shares', () => {
     const readings = [
       reading('cpu_cycles', 2000),
       reading('instructions', 3000, 0.75),
@@ -65,7 +65,7 @@ describe('derived', () => {
     });
   });
 
-  it('leaves out what lacks a part, or would divide by nothing', () => {
+  it('leaves out a ratio that lacks a part or would divide by 0', () => {
     assert.deepEqual(values(derived([reading('cpu_cycles', 0), reading('instructions', 0)])), {
       perf_multiplexed_percent: 0,
     });
@@ -75,7 +75,7 @@ describe('derived', () => {
     assert.deepEqual(derived([]), []);
   });
 
-  it('gives finite numbers only', () => {
+  it('yields only declared metrics, none negative or NaN, for any counts', () => {
     const number = fc.double({ min: 0, max: 1e18, noNaN: true });
     const events = fc.constantFrom(...NAMED_EVENTS.map(({ name }) => name));
     fc.assert(
@@ -91,7 +91,7 @@ describe('derived', () => {
 });
 
 describe('perfMetricReadings', () => {
-  it('names events by their metrics; raw ones share one', () => {
+  it('names each event by its metric; raw events share one', () => {
     const readings = [reading('task_clock', 1.5), reading('cpu_cycles', null, 0), reading('r1a2b', 7)];
     assert.deepEqual(values(perfMetricReadings(readings)), {
       perf_task_clock_seconds: 1.5,

@@ -8,7 +8,7 @@ const count = (raw: number, enabledNs: number, runningNs: number): PerfCount => 
 const after = (...counts: readonly (PerfCount | null)[]): Scaled => counts.reduce(advance, NOTHING_COUNTED);
 
 describe('advance', () => {
-  it('leaves alone what ran all the time', () => {
+  it('does not scale an event that ran all the time', () => {
     assert.equal(after(count(10, 5, 5), count(25, 9, 9)).value, 25);
   });
 
@@ -17,17 +17,17 @@ describe('advance', () => {
     assert.equal(after(count(100, 10, 10), count(200, 50, 20)).value, 100 + 400);
   });
 
-  it('makes up for time without a counter when it has one again', () => {
+  it('makes up for time without a counter once the event has one again', () => {
     const waiting = after(count(100, 10, 10), count(100, 30, 10));
     assert.equal(waiting.value, 100);
     assert.equal(advance(waiting, count(200, 50, 30)).value, 100 + 200);
   });
 
-  it('keeps events that were counted in no time', () => {
+  it('keeps counts of 0 ns', () => {
     assert.equal(after(count(1, 0, 0), count(2, 10, 10)).value, 2);
   });
 
-  it('goes on over the end of 64 bits', () => {
+  it('goes on where a counter wraps at 64 bits', () => {
     const full = 2 ** 64 - 4096;
     assert.equal(after(count(full, 10, 10), count(4096, 20, 20)).value, full + 8192);
   });
@@ -55,7 +55,7 @@ describe('advance', () => {
     );
   });
 
-  it('comes to the true count of an even stream, however it is multiplexed', () => {
+  it('arrives at the true count of an even stream, however it is multiplexed', () => {
     const stretch = fc.tuple(fc.integer({ min: 1, max: 1000 }), fc.double({ min: 0.05, max: 1, noNaN: true }));
     fc.assert(
       fc.property(fc.array(stretch, { minLength: 1, maxLength: 30 }), (stretches) => {
@@ -72,11 +72,11 @@ describe('advance', () => {
 });
 
 describe('combine', () => {
-  it('adds what cores of two kinds counted in turn', () => {
+  it('adds the counts of two kinds of cores that ran in turn', () => {
     assert.deepEqual(combine([count(100, 10, 6), count(30, 10, 4)]), count(130, 10, 10));
   });
 
-  it('gives nothing when one is missing', () => {
+  it('returns null where a count is missing', () => {
     assert.equal(combine([count(1, 1, 1), null]), null);
     assert.equal(combine([]), null);
   });

@@ -52,7 +52,7 @@ function procWith(files: { children?: string; limit?: number; paranoid?: string 
 }
 
 describe('a process', () => {
-  it('is counted with its children, and without itself', () => {
+  it('is subtracted from the count that includes its children', () => {
     const calls = fakePerf({ count: ({ inherit }) => (inherit ? count(5000) : count(200)) });
     const perf = open(SHEPHERD, 'instructions', calls);
     assert.deepEqual(only(perf), { event: 'instructions', value: 4800, scaledShare: 1 });
@@ -60,7 +60,7 @@ describe('a process', () => {
     for (const request of calls.alive.values()) assert.equal(request.pid, 4242);
   });
 
-  it('is counted once where it belongs to the job', () => {
+  it('is included in the count where it belongs to the job', () => {
     const perf = open(ALONE, 'instructions', fakePerf({ count: () => count(5000) }));
     assert.equal(only(perf).value, 5000);
     assert.equal(perf.descriptors, 1);
@@ -75,7 +75,7 @@ describe('a process', () => {
     assert.equal(only(perf).value, 990);
   });
 
-  it('is counted on from a wrap of 64 bits', () => {
+  it('is counted on where a counter wraps at 64 bits', () => {
     const steps = [2 ** 64 - 4096, 4096];
     const calls = fakePerf({ count: (_, reading) => count(steps[reading - 1] ?? 0, reading * 1e9) });
     const perf = open(ALONE, 'instructions', calls);
@@ -90,7 +90,7 @@ describe('a process', () => {
     assert.equal(only(perf).value, 5000);
   });
 
-  it('tells of children that came before', () => {
+  it('has children that started before listed as uncovered', () => {
     const uncovered = (proc: string) =>
       open(SHEPHERD, 'page_faults', fakePerf(), { ...placeOf('intel-xeon'), proc }).uncoveredChildren;
     assert.deepEqual(uncovered(procWith({ children: '77 78 ' })), [77, 78]);
@@ -98,7 +98,7 @@ describe('a process', () => {
     assert.equal(uncovered(procWith({})), null);
   });
 
-  it('is Unavailable when it is gone', () => {
+  it('makes perf unavailable when it is gone', () => {
     const calls = fakePerf({ refuse: () => PerfErrno.ESRCH });
     const result = openPerf(SHEPHERD, ['page_faults'], placeOf('intel-xeon'), calls);
     assert.ok(isUnavailable(result));
@@ -107,29 +107,29 @@ describe('a process', () => {
 });
 
 describe('multiplexing', () => {
-  it('is scaled and told', () => {
+  it('is scaled and reported', () => {
     const perf = open(ALONE, 'r1a2b', fakePerf({ count: () => count(100, 4e9, 1e9) }));
     assert.deepEqual(only(perf), { event: 'r1a2b', value: 400, scaledShare: 0.25 });
   });
 
-  it('leaves an event without a value that never had a counter', () => {
+  it('leaves an event that never had a counter without a value', () => {
     const perf = open(ALONE, 'r1a2b', fakePerf({ count: () => count(0, 4e9, 0) }));
     assert.deepEqual(only(perf), { event: 'r1a2b', value: null, scaledShare: 0 });
   });
 
-  it('does not take a job that has not run yet for one', () => {
+  it('is not assumed for a job that has not run yet', () => {
     const perf = open(ALONE, 'r1a2b', fakePerf({ count: () => count(0, 0, 0) }));
     assert.deepEqual(only(perf), { event: 'r1a2b', value: 0, scaledShare: 1 });
   });
 
-  it('of the job is not that of the shepherd', () => {
+  it('is reported for the job without the shepherd', () => {
     const calls = fakePerf({ count: ({ inherit }) => (inherit ? count(110, 3e9, 1.5e9) : count(10, 2e9, 0.5e9)) });
     assert.equal(only(open(SHEPHERD, 'r1a2b', calls)).scaledShare, 1);
   });
 });
 
 describe('groups', () => {
-  it('have one leader, which is enabled; everything else starts by itself', () => {
+  it('have one leader, which is enabled and starts the other events', () => {
     const calls = fakePerf();
     open(ALONE, 'task_clock cpu_cycles instructions', calls);
     assert.equal(calls.leaderOf('0:1'), '0:0');
@@ -140,7 +140,7 @@ describe('groups', () => {
     }
   });
 
-  it('are split where the CPU has too few counters, and that is told', () => {
+  it('are split where the CPU has too few counters, and a note says so', () => {
     const calls = fakePerf({ counters: 2 });
     const perf = open(ALONE, 'cpu_cycles instructions cache_misses', calls);
     assert.equal(calls.leaderOf('0:1'), '0:0');
@@ -164,7 +164,7 @@ describe('events', () => {
     );
   });
 
-  it('are Unavailable when none is left, and leave nothing open', () => {
+  it('are unavailable when none is left, and leave nothing open', () => {
     const hardware = fakePerf({ refuse: ({ type }) => (type === 1 ? undefined : PerfErrno.ENOENT) });
     const result = openPerf(SHEPHERD, ['cpu_cycles', 'r1'], placeOf('intel-xeon'), hardware);
     assert.ok(isUnavailable(result));
@@ -195,7 +195,7 @@ describe('events', () => {
     assert.equal(calls.alive.size, perf.descriptors);
   });
 
-  it('are left out where there are no descriptors for them, and that is told', () => {
+  it('are left out and listed where there are no descriptors for them', () => {
     const place = { ...placeOf('intel-xeon'), proc: procWith({ limit: 9 }) };
     const perf = open(SHEPHERD, 'task_clock page_faults cpu_cycles', fakePerf(), place);
     assert.equal(perf.descriptors, 4);
@@ -208,7 +208,7 @@ describe('events', () => {
     ]);
   });
 
-  it('are all closed in the end, once', () => {
+  it('are all closed by close, which may be called twice', () => {
     const calls = fakePerf();
     const perf = open(SHEPHERD, 'task_clock cpu_cycles instructions', calls);
     assert.equal(calls.alive.size, perf.descriptors);
@@ -224,7 +224,7 @@ describe('permission', () => {
   const userOnlyKernel = (): FakePerf =>
     fakePerf({ refuse: ({ userOnly }) => (userOnly ? undefined : PerfErrno.EACCES) });
 
-  it('that does not cover the kernel: counts without it, says so, and leaves out what happens there', () => {
+  it('for user code alone leaves out what happens in the kernel, and a note says so', () => {
     const place = { ...placeOf('intel-xeon'), proc: procWith({ paranoid: '2' }) };
     const perf = open(ALONE, 'cpu_cycles context_switches page_faults', userOnlyKernel(), place);
     assert.equal(perf.userOnly, true);
@@ -233,7 +233,7 @@ describe('permission', () => {
     assert.match(perf.refused[0]?.unavailable ?? '', /context_switches.*permission denied .*paranoid is 2/);
   });
 
-  it('that covers nothing: says why, and what would help', () => {
+  it('for nothing makes perf unavailable, with a cause and a fix', () => {
     const place = { ...placeOf('intel-xeon'), proc: procWith({ paranoid: '4' }) };
     const result = openPerf(SHEPHERD, ['cpu_cycles'], place, fakePerf({ refuse: () => PerfErrno.EACCES }));
     assert.ok(isUnavailable(result));
@@ -252,7 +252,7 @@ describe('hybrid CPUs', () => {
     assert.deepEqual(only(perf), { event: 'instructions', value: 10000, scaledShare: 1 });
   });
 
-  it('count on one kind where the other lacks the event, and say so', () => {
+  it('count an event on one kind of core where the other lacks it, and a note says so', () => {
     const calls = fakePerf({
       refuse: ({ type, config }) => (type === 3 && config >> 32n === 10n ? PerfErrno.ENOENT : undefined),
     });
@@ -262,7 +262,7 @@ describe('hybrid CPUs', () => {
 });
 
 describe('probePerf', () => {
-  it('tells which of the configured events open here, and leaves nothing open', () => {
+  it('says which of the configured events open here, and leaves nothing open', () => {
     const calls = fakePerf({ refuse: ({ type }) => (type === 4 ? PerfErrno.ENOENT : undefined) });
     const options = { events: ['page_faults', 'cpu_cycles'], raw: ['r1a2b'] };
     const probed = probePerf({ ...placeOf('intel-xeon'), options }, calls);

@@ -27,7 +27,7 @@ function encoded(machine: Machine, name: string, terms: string): readonly string
 }
 
 describe('readPmu', () => {
-  it('tells the unit of some cores from that of all, and from one that counts for the node', () => {
+  it('tells apart the PMUs of all cores, of some cores and of the whole node', () => {
     assert.deepEqual(pmu('intel-xeon', 'cpu'), { name: 'cpu', type: 4, cpus: null, nodeWide: false });
     assert.deepEqual(pmu('intel-hybrid', 'cpu_atom'), {
       name: 'cpu_atom',
@@ -39,7 +39,7 @@ describe('readPmu', () => {
     assert.equal(pmu('arm-neoverse', 'armv8_pmuv3_0').cpus?.length, 64);
   });
 
-  it('is null for one that there is not, and never leaves its directory', () => {
+  it('returns null for a PMU that does not exist, and never leaves its directory', () => {
     assert.equal(readPmu(sysOf('intel-xeon'), 'cpu_core'), null);
     for (const name of ['..', '.', '../devices/cpu', 'cpu/../cpu', '', '/'])
       assert.equal(readPmu(sysOf('intel-xeon'), name), null);
@@ -47,7 +47,7 @@ describe('readPmu', () => {
 });
 
 describe('corePmusOfHybrid', () => {
-  it('finds several kinds of cores, and nothing where there is one', () => {
+  it('finds several kinds of cores, and none where all cores are alike', () => {
     const names = (machine: Machine): readonly string[] => corePmusOfHybrid(sysOf(machine)).map(({ name }) => name);
     assert.deepEqual(names('intel-hybrid'), ['cpu_atom', 'cpu_core']);
     assert.deepEqual(names('arm-big-little'), ['armv8_cortex_a53', 'armv8_cortex_a73']);
@@ -68,7 +68,7 @@ describe('encodeTerms', () => {
     assert.deepEqual(encoded('amd-zen3', 'cpu', 'event=0x1c0,umask=0xff'), ['10000ffc0', '0', '0']);
   });
 
-  it('knows the events that the PMU names', () => {
+  it('resolves the events that the PMU names', () => {
     assert.deepEqual(encoded('intel-hybrid', 'cpu_core', 'mem-loads'), ['1cd', '3', '0']);
     assert.deepEqual(encoded('intel-xeon', 'cpu', 'cache-misses'), ['412e', '0', '0']);
     assert.deepEqual(encoded('intel-xeon', 'cpu', 'cache-misses,edge'), ['4412e', '0', '0']);
@@ -76,7 +76,7 @@ describe('encodeTerms', () => {
     assert.deepEqual(encoded('arm-neoverse', 'armv8_pmuv3_0', 'l1d_cache_refill'), ['3', '0', '0']);
   });
 
-  it('takes whole words', () => {
+  it('accepts whole config words', () => {
     assert.deepEqual(encoded('intel-xeon', 'cpu', 'config=0xffffffffffffffff,config1=0x2,config2=3'), [
       'ffffffffffffffff',
       '2',
@@ -84,7 +84,7 @@ describe('encodeTerms', () => {
     ]);
   });
 
-  it('says what is wrong with others', () => {
+  it('says what is wrong with other terms', () => {
     assert.match(String(encoded('intel-xeon', 'cpu', 'event=0x100')), /value of "event" is too large/);
     assert.match(String(encoded('intel-xeon', 'cpu', 'evnt=1')), /no term or event "evnt"/);
     assert.match(String(encoded('intel-xeon', 'cpu', '')), /not a list of terms/);
@@ -93,7 +93,7 @@ describe('encodeTerms', () => {
     assert.match(String(encoded('intel-xeon', 'uncore_cha_0', 'core_clock')), /wants further terms/);
   });
 
-  it('takes any text', () => {
+  it('encodes 64 bits at most or refuses, for any text', () => {
     const piece = fc.constantFrom('event', 'umask', '=', ',', '0x', 'ff', '9'.repeat(30), '-', '..', '/', '\n', 'edge');
     const text = fc.oneof(
       fc.string(),
@@ -111,8 +111,8 @@ describe('encodeTerms', () => {
   });
 });
 
-describe('parseFormat, parseTerms, spread', () => {
-  it('take any text', () => {
+describe('parseFormat and parseTerms', () => {
+  it('read any text without an error, and bits from 0 to 63 only', () => {
     const piece = fc.constantFrom('config', 'config1', ':', '0', '63', '64', '-', ',', '\n', ' ');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
@@ -124,8 +124,10 @@ describe('parseFormat, parseTerms, spread', () => {
     for (const text of ['', 'config', 'config:', 'config:64', 'config3:0-63', 'config:7-0', 'word:0-7'])
       assert.equal(parseFormat(text), null);
   });
+});
 
-  it('spread: what was put in comes out again', () => {
+describe('spread', () => {
+  it('puts a value into its bits so that it can be read back, and keeps the other bits', () => {
     const bits = fc.uniqueArray(fc.nat(63), { minLength: 1, maxLength: 64 });
     fc.assert(
       fc.property(bits, fc.bigInt(0n, 2n ** 64n - 1n), fc.bigInt(0n, 2n ** 64n - 1n), (places, word, value) => {

@@ -35,12 +35,12 @@ const sumOf = (readings: readonly Reading[], metric: string): number =>
   readings.reduce((sum, reading) => sum + (reading.metric === metric ? reading.value : 0), 0);
 
 describe('pss', () => {
-  it('gives every process its own readings, and none to a zombie or to who has gone', (t) => {
+  it('gives every process its own readings, and none to a zombie or a process that has gone', (t) => {
     const source = opened(t, { proc: pssFixture('linux-6.1') });
     const asked: number[] = [];
     const readings = source.read([4243, 4242, 4250, 99], (pid) => asked.push(pid));
     assert.ok(!isUnavailable(readings));
-    // The largest first.
+    // The largest process is read first.
     assert.deepEqual(asked, [4242, 4243]);
     assert.equal(valueOf(readings, 'pss_bytes', 4242), 61_000 * KIB);
     assert.equal(valueOf(readings, 'pss_bytes', 4243), 36_000 * KIB);
@@ -59,14 +59,14 @@ describe('pss', () => {
       );
   });
 
-  it('does with smaps, without swap, on Linux 3.10', (t) => {
+  it('reads smaps, which have no swap, on Linux 3.10', (t) => {
     const readings = readAll(opened(t, { proc: pssFixture('linux-3.10') }), [4242]);
     assert.equal(valueOf(readings, 'pss_bytes', 4242), 100_509 * KIB);
     assert.equal(valueOf(readings, 'pss_swap_bytes', 4242), undefined);
     assert.equal(valueOf(readings, 'pss_footprint_bytes', 4242), (94_476 + 5760) * KIB);
   });
 
-  it('has no split on Linux 4.18', (t) => {
+  it('has no memory of files on Linux 4.18, whose rollup has no split', (t) => {
     const readings = readAll(opened(t, { proc: pssFixture('linux-4.18') }), [4242]);
     assert.equal(valueOf(readings, 'pss_anon_bytes', 4242), 862_192 * KIB);
     assert.equal(valueOf(readings, 'pss_file_bytes', 4242), undefined);
@@ -87,7 +87,7 @@ describe('pss', () => {
     return proc;
   }
 
-  it('does not count what a process has freed before the last one was read', (t) => {
+  it('does not count memory that a process has freed before the last process was read', (t) => {
     const proc = copyOf('linux-6.1');
     const status = join(proc, '4242', 'status');
     writeFileSync(status, readFileSync(status, 'utf8').replace(/RssAnon:.*/, 'RssAnon:\t   1000 kB'));
@@ -97,7 +97,7 @@ describe('pss', () => {
     assert.equal(valueOf(readings, 'pss_footprint_bytes', 4243), 28_032 * KIB);
   });
 
-  it('reads a process whose first thread has exited through another one', (t) => {
+  it('reads a process whose first thread has exited through another thread', (t) => {
     const proc = copyOf('linux-6.1');
     const task = join(proc, '4250', 'task');
     mkdirSync(task);
@@ -107,7 +107,7 @@ describe('pss', () => {
     assert.equal(valueOf(readings, 'pss_footprint_bytes', 4250), 28_032 * KIB);
   });
 
-  it('skips what would take too long to read, and says so', (t) => {
+  it('skips a process that would take too long to read, and counts it as skipped', (t) => {
     const source = opened(t, {
       proc: pssFixture('linux-5.14'),
       options: { most_seconds: 0.1 },
@@ -130,7 +130,7 @@ describe('pss', () => {
       );
     }));
 
-  it('gives up a smaps of too many mappings, for ten minutes', (t) => {
+  it('skips smaps with too many mappings, and tries again after ten minutes', (t) => {
     const proc = copyOf('linux-3.10');
     let now = 0;
     const source = opened(t, { proc, options: { most_maps: 12 }, now: () => now });
@@ -154,10 +154,10 @@ describe('pss', () => {
     assert.match(source.unavailable, /CONFIG_PROC_PAGE_MONITOR/);
   });
 
-  it('says what it lacks the right to read', (t) => {
+  it('is unavailable without the right to read, and skips one process that it may not read', (t) => {
     const proc = copyOf('linux-6.18');
     const file = join(proc, '4242', 'smaps_rollup');
-    // A directory: of plain files nothing is unreadable to root.
+    // A directory, since root can read every plain file.
     rmSync(file);
     mkdirSync(file);
     const source = opened(t, { proc });
@@ -197,7 +197,7 @@ describe('pss of real processes', { skip: burnersObstacle() ?? false }, () => {
     });
   }
 
-  it('divides a shared map among those that touch it', async (t) => {
+  it('divides a shared map among the processes that touch it', async (t) => {
     const pid = await running(t, 'shared-map', ['--mib=64', '--processes=4', '--hold=120000']);
     const source = opened(t);
     const readings = await readUntil(
@@ -225,7 +225,7 @@ describe('pss of real processes', { skip: burnersObstacle() ?? false }, () => {
       () => [pid],
       (all) => (valueOf(all, 'pss_anon_bytes', pid) ?? 0) > 64 * MIB,
     );
-    // The same /proc seen through a tree that has no rollup.
+    // A copy of the same files of /proc without the rollup.
     const proc = join(temporaryDirectory(), 'proc');
     for (const name of ['self', String(pid)]) {
       mkdirSync(join(proc, name), { recursive: true });
@@ -236,7 +236,7 @@ describe('pss of real processes', { skip: burnersObstacle() ?? false }, () => {
     const names = ['pss_bytes', 'pss_anon_bytes', 'pss_uss_bytes', 'pss_shared_bytes', 'pss_footprint_bytes'];
     for (const metric of names) {
       const [one = 0, other = 0] = [valueOf(rollup, metric, pid), valueOf(full, metric, pid)];
-      // Each mapping is rounded down to 1 KiB; libc's pages are shared by whoever comes and goes.
+      // Each mapping is rounded down to 1 KiB; libc's pages are shared with processes that come and go.
       assert.ok(Math.abs(one - other) < 0.5 * MIB, `${metric}: ${one} against ${other}`);
     }
   });

@@ -35,7 +35,7 @@ describe('SmapsReader', () => {
     });
   });
 
-  it('takes the split of the kernel, and huge pages of hugetlbfs beside', () => {
+  it('reads the split of the kernel, and huge pages of hugetlbfs besides', () => {
     assert.deepEqual(parseSmaps(text('linux-5.14/4242/smaps_rollup')), {
       pss: 4_990_000 * KIB,
       pssAnon: 4_818_000 * KIB,
@@ -53,7 +53,7 @@ describe('SmapsReader', () => {
     assert.equal(parseSmaps(text('linux-6.18/4242/smaps_rollup'))?.pssFile, 242 * KIB);
   });
 
-  it('takes for anonymous what must be, where a rollup has no split', () => {
+  it('takes as anonymous the memory that must be, where a rollup has no split', () => {
     const memory = parseSmaps(text('linux-4.18/4242/smaps_rollup'));
     assert.equal(memory?.pssAnon, (872_300 - (880_108 - 870_000)) * KIB);
     assert.equal(memory.pssFile, null);
@@ -66,7 +66,7 @@ describe('SmapsReader', () => {
     assert.equal(memory.pssAnon + (memory.pssFile ?? 0) + (memory.pssShmem ?? 0), memory.pss);
   });
 
-  it('is null for what has no address space, and for nothing', () => {
+  it('returns null for an empty text and for one without a mapping or its figures', () => {
     assert.equal(parseSmaps(''), null);
     assert.equal(parseSmaps('Rss: 1 kB\nPss: 1 kB\n'), null);
     assert.equal(parseSmaps('00400000-004de000 r-xp 00000000 fd:00 1 /bin/x\nSize: 4 kB\n'), null);
@@ -88,7 +88,7 @@ describe('SmapsReader', () => {
     );
   });
 
-  it('counts no line that is cut off', () => {
+  it('never counts more in a text that is cut off', () => {
     const whole = text('linux-6.18/4242/smaps_rollup');
     const complete = parseSmaps(whole);
     assert.ok(complete !== null);
@@ -98,7 +98,7 @@ describe('SmapsReader', () => {
     }
   });
 
-  it('makes nothing absurd of garbage', () => {
+  it('yields finite figures, none negative, or null from garbage', () => {
     const texts = [...ROLLUPS.map((path) => `${path}/smaps_rollup`), 'linux-3.10/4242/smaps'].map((path) =>
       Buffer.from(text(path)),
     );
@@ -112,7 +112,7 @@ describe('SmapsReader', () => {
     );
   });
 
-  it('lets the name of a mapping be anything', () => {
+  it('reads no figure from the name of a mapping', () => {
     const name = '/tmp/Pss:   99999 kB';
     const memory = parseSmaps(`00400000-004de000 r-xp 00000000 fd:00 1 ${name}\nRss:   4 kB\nPss:   4 kB\n`);
     assert.equal(memory?.pss, 4 * KIB);

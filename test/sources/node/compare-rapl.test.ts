@@ -12,7 +12,7 @@ describe('raplDisagreement', () => {
     assert.equal(raplDisagreement(0, 1, 10), 'powercap 0.0 W, perf events 0.1 W: they disagree by 100 %');
   });
 
-  it('says nothing of too short an interval, a missing reading or a counter that began anew', () => {
+  it('says nothing for a short interval, a missing reading or a counter that was reset', () => {
     for (const [powercap, perf, seconds] of [
       [1, 2, 0.1],
       [1, 2, NaN],
@@ -24,7 +24,7 @@ describe('raplDisagreement', () => {
       assert.equal(raplDisagreement(powercap, perf, seconds), null);
   });
 
-  it('is there the other way round, too', () => {
+  it('finds the same with both readings swapped', () => {
     fc.assert(
       fc.property(fc.double(), fc.double(), fc.double(), (a, b, seconds) =>
         assert.equal(raplDisagreement(a, b, seconds) === null, raplDisagreement(b, a, seconds) === null),

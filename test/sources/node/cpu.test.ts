@@ -14,7 +14,7 @@ const times = (...seconds: readonly number[]): CpuTimes =>
   Object.fromEntries(CPU_MODES.map((mode, index) => [mode, seconds[index] ?? 0])) as CpuTimes;
 
 describe('cpu', () => {
-  it('reads CentOS 7: seconds by mode, each under its own name', () => {
+  it('reads seconds by mode on CentOS 7, each under its own name', () => {
     const found = readIn('linux-3.10', cpu);
     assertReadings(found, {
       cpu_user_seconds: 402100,
@@ -41,7 +41,7 @@ describe('cpu', () => {
     assert.equal('cpu_per_cpu_user_seconds{0}' in found, false);
   });
 
-  it('reads a virtual machine, each of its CPUs', () => {
+  it('reads each CPU of a virtual machine', () => {
     assertReadings(readIn('linux-6.18', cpu, { options: { per_cpu_times: true } }), {
       cpu_steal_seconds: 6.99,
       'cpu_per_cpu_user_seconds{0}': 2915.41,
@@ -58,7 +58,7 @@ describe('cpu', () => {
     assert.equal(found['cpu_per_cpu_idle_seconds{7}'], 10000);
   });
 
-  it('tells what was used since the last reading', () => {
+  it('reports utilisation since the last reading', () => {
     const root = temporaryDirectory();
 
     cpSync(layoutRoot('linux-6.18'), root, { recursive: true });
@@ -82,14 +82,14 @@ describe('cpu', () => {
     assert.ok(isUnavailable(open.read()));
   });
 
-  it('takes the fewer modes of old kernels', () => {
+  it('reads the fewer modes of old kernels', () => {
     const stat = parseCpuStat('cpu  100 0 200 300\ncpu0 100 0 200 300\n');
     assert.deepEqual(stat?.total, times(1, 0, 2, 3));
     assert.equal(parseCpuStat('cpu  100 0 200\n'), null);
     assert.equal(parseCpuStat(''), null);
   });
 
-  it('gives CPUs that come and go no use of their own', () => {
+  it('reports no utilisation for CPUs that come or go', () => {
     const before = parseCpuStat('cpu  0 0 0 0\ncpu0 0 0 0 0\ncpu1 0 0 0 0\n');
     const after = parseCpuStat('cpu  100 0 0 100\ncpu0 100 0 0 100\ncpu2 50 0 0 0\n');
     assert.ok(after !== null);
@@ -101,7 +101,7 @@ describe('cpu', () => {
     });
   });
 
-  it('survives garbage', () => {
+  it('yields finite figures, none negative, from garbage', () => {
     const text = Buffer.from(layoutText('linux-3.10', 'proc/stat'));
     fc.assert(
       fc.property(garbage(text), (bytes) => {
@@ -120,7 +120,7 @@ describe('utilisation', () => {
     assert.equal(used.modes.guest, 50);
   });
 
-  it('takes a time that went back for none', () => {
+  it('takes a time that went back as 0', () => {
     const used = utilisation(times(10, 0, 0, 100, 7), times(20, 0, 0, 110, 3));
     assert.deepEqual([used?.busy, used?.modes.iowait], [50, 0]);
     assert.equal(utilisation(times(10, 0, 0, 100), times(0, 0, 0, 0)), null);

@@ -47,7 +47,7 @@ function assertSound(source: Source, readings: readonly Reading[] | Unavailable)
 
 describe('sources whose files are damaged', () => {
   for (const layout of LAYOUTS)
-    it(`leave out what makes no sense, and say so when nothing is left: ${layout}`, () => {
+    it(`leave out values that make no sense, and say so when nothing is left: ${layout}`, () => {
       const top = temporaryDirectory();
       const files = readdirSync(layoutRoot(layout), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())

@@ -56,14 +56,14 @@ describe('disk', () => {
     assert.equal('disk_flushes{sda}' in readings, false);
   });
 
-  it('leaves out by the beginning of a name and a digit', () => {
+  it('leaves out devices by the beginning of a name before a digit', () => {
     const blocks = new Set(['mdraid', 'md0', 'sda']);
     assert.equal(isCounted('md0', blocks, ['md']), false);
     assert.equal(isCounted('mdraid', blocks, ['md']), true);
     assert.equal(isCounted('sda1', blocks, []), false);
   });
 
-  it('says why there is nothing', () => {
+  it('says why it is unavailable', () => {
     assert.match(whyNotIn('linux-6.1-laptop', disk).unavailable, /^no .*diskstats$/);
     const why = whyNotIn('linux-6.18', disk, { options: { left_out: ['loop', 'zram', 'vda', 'v'] }, sys: '/nowhere' });
     assert.match(why.fix ?? '', /left_out/);
@@ -71,7 +71,7 @@ describe('disk', () => {
 });
 
 describe('diskusage', () => {
-  it('computes used and percent as df does, in the unit that statvfs tells', () => {
+  it('computes used space and percent as df does, in the unit of statvfs', () => {
     const size = { unit: 4096, blocks: 1000, free: 400, available: 300, inodes: 200, freeInodes: 150 };
     assert.deepEqual(table(diskusageReadings('/scratch', size)), {
       'diskusage_total_bytes{/scratch}': 4096000,
@@ -85,7 +85,7 @@ describe('diskusage', () => {
     });
   });
 
-  it('says nothing of inodes and shares where there are none', () => {
+  it('leaves out inodes and percentages where a file system has none', () => {
     const size = { unit: 4096, blocks: 0, free: 0, available: 0, inodes: 0, freeInodes: 0 };
     assert.equal(Object.keys(table(diskusageReadings('/proc', size))).length, 4);
   });
@@ -102,7 +102,7 @@ describe('diskusage', () => {
     );
   });
 
-  it('looks below the root that it is given, and says what is wrong with the paths', () => {
+  it('looks below the given root, and says what is wrong with the paths', () => {
     const at = (paths: readonly string[]) =>
       diskusage.open(placeAt(layoutRoot('linux-3.10'), diskusage, { options: { paths } }));
     assert.equal(isUnavailable(at(['/proc'])), false);
@@ -113,21 +113,21 @@ describe('diskusage', () => {
     assert.equal(isUnavailable(at([])), true);
   });
 
-  it('asks the C library', () => {
+  it('reads figures through the C library, which throws its errno', () => {
     assert.ok(statvfs('/').unit >= 512);
     assert.throws(() => statvfs('/no/such/path'), { name: 'LibcError', errno: 2 });
   });
 });
 
 describe('mounts', () => {
-  it('counts all, those on devices, and those on other hosts', () => {
+  it('counts all mounts, those on devices and those of network file systems', () => {
     assert.deepEqual(readIn('linux-3.10', mounts), { mounts_all: 9, mounts_partitions: 2, mounts_network: 2 });
     assert.deepEqual(readIn('linux-6.18', mounts), { mounts_all: 5, mounts_partitions: 1, mounts_network: 0 });
   });
 });
 
 describe('parsers of disk files', () => {
-  it('survive garbage', () => {
+  it('yield finite figures, none negative, from garbage', () => {
     const texts = ['diskstats', 'self/mounts', 'filesystems'].map((name) =>
       Buffer.from(layoutText('linux-3.10', `proc/${name}`)),
     );

@@ -13,7 +13,7 @@ const KIB = 1024;
 const MIB = 1024 ** 2;
 
 describe('parseFdinfo', () => {
-  it('reads amdgpu: what is resident, else the older names', () => {
+  it('reads the resident memory of amdgpu, else the older names', () => {
     const client = parseFdinfo(fixture('amdgpu-6.8'));
     assert.deepEqual(client, {
       driver: 'amdgpu',
@@ -33,7 +33,7 @@ describe('parseFdinfo', () => {
     assert.equal(parseFdinfo(total)?.videoMemoryBytes, 50210 * MIB);
   });
 
-  it('reads the first kernel that had it, which told no memory in this form', () => {
+  it('reads Linux 5.15, which has no memory in this form', () => {
     assert.deepEqual(parseFdinfo(fixture('amdgpu-5.15')), {
       driver: 'amdgpu',
       pci: '0000:43:00.0',
@@ -61,12 +61,12 @@ describe('parseFdinfo', () => {
     ]);
   });
 
-  it('is null for other descriptors', () => {
+  it('returns null for other descriptors', () => {
     assert.equal(parseFdinfo('pos:\t0\nflags:\t02\nmnt_id:\t15\n'), null);
     assert.equal(parseFdinfo(''), null);
   });
 
-  it('makes plausible clients or null of garbage', () => {
+  it('yields plausible clients or null from garbage', () => {
     const piece = fc.oneof(
       fc.string({ maxLength: 30 }),
       fc.constantFrom(

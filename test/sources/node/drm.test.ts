@@ -8,7 +8,7 @@ import { drm, drmGpus } from '../../../src/sources/node/drm';
 import { isUnavailable, THIS_MACHINE, type Reading, type Unavailable } from '../../../src/sources/source';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-/** No AMD or Intel GPU was at hand: trees of a host with three AMD cards, one with two Intel cards, one with a newer one. */
+/** No AMD or Intel GPU was at hand: fixture trees of hosts with three AMD cards, two Intel cards, one newer Intel card. */
 const fixture = (name: string): string => join(packageRoot(), 'test', 'fixtures', 'drm', name, 'sys');
 const AMD = fixture('amdgpu-linux-6.8');
 const I915 = fixture('i915-linux-6.6');
@@ -59,10 +59,10 @@ describe('drm', () => {
     });
   });
 
-  it('promises every metric that it reads', () => {
-    const promised = new Set(drm.metrics.map(({ name }) => name));
+  it('declares every metric that it reads', () => {
+    const declared = new Set(drm.metrics.map(({ name }) => name));
     for (const sys of [AMD, I915, XE])
-      for (const key of Object.keys(table(sys))) assert.ok(promised.has(key.split(' ')[0] ?? ''), key);
+      for (const key of Object.keys(table(sys))) assert.ok(declared.has(key.split(' ')[0] ?? ''), key);
   });
 
   it('numbers the cards of a vendor by their addresses', () => {
@@ -83,7 +83,7 @@ describe('drm', () => {
     );
   });
 
-  it('leaves out what vanishes, and is unavailable when nothing is left', () => {
+  it('leaves out a card that vanishes, and is unavailable when none is left', () => {
     const sys = temporaryDirectory();
     cpSync(AMD, sys, { recursive: true });
     const source = drm.open({ ...THIS_MACHINE, sys, options: {} });

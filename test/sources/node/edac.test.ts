@@ -8,7 +8,7 @@ import { emptyTree, opened, plant, unsound, values } from './tree';
 
 // No machine with ECC memory was at hand: a fixture tree.
 describe('edac', () => {
-  it('reads what each memory controller counts', (t) => {
+  it('reads the error counts of each memory controller', (t) => {
     assert.deepEqual(values(opened(t, edac, plant('xeon-2s-linux-5.14').place())()), {
       'edac_corrected mc0': 0,
       'edac_uncorrected mc0': 0,
@@ -17,7 +17,7 @@ describe('edac', () => {
     });
   });
 
-  it('leaves out what is no controller or no count, and ends without any', (t) => {
+  it('leaves out what is no controller or no count, and is unavailable without a controller', (t) => {
     const tree = plant('xeon-2s-linux-5.14');
     const read = opened(t, edac, tree.place());
     tree.write('sys/devices/system/edac/mc/power/ce_count', '5\n');
@@ -31,7 +31,7 @@ describe('edac', () => {
     assert.match(none.unavailable, /^no memory controller in /);
   });
 
-  it('makes sound readings of odd files', (t) => {
+  it('yields only sound readings from odd files', (t) => {
     const tree = emptyTree();
     fc.assert(
       fc.property(oddFile, oddFile, (corrected, uncorrected) => {

@@ -12,7 +12,7 @@ export function garbageText(...texts: readonly string[]): fc.Arbitrary<string> {
   return fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
 }
 
-/** What a small file of sysfs may say when it says nothing sensible, or just a number. */
+/** The text of a small file of sysfs: nothing sensible, or just a number. */
 export const oddFile: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 30 }),
   fc.constantFrom('', '\n', '-1\n', '-274000\n', '18446744073709551615\n', `${'9'.repeat(400)}\n`, '0x10\n', '1 2\n'),

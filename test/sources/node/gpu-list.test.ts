@@ -59,7 +59,7 @@ const places = (gpus: readonly Gpu[]): unknown =>
   gpus.map(({ id, vendor, index, parent }) => [id, vendor, index, parent]);
 
 describe('gpusOf', () => {
-  it("finds NVIDIA's GPUs and the instances that they are cut into", () => {
+  it("finds NVIDIA's GPUs and their MIG instances", () => {
     const found = gpusOf(ofNvidia(NVIDIA), NO_CARDS);
     assert.deepEqual(places(found), places(NVIDIA));
     const { held } = heldGpus(new Map([['CUDA_VISIBLE_DEVICES', '1']]), found, new Map(), new Set());
@@ -69,7 +69,7 @@ describe('gpusOf', () => {
     );
   });
 
-  it('takes no instance for a GPU when its GPU is lost', () => {
+  it('leaves out a MIG instance whose GPU is lost', () => {
     assert.deepEqual(places(gpusOf(ofNvidia(NVIDIA.slice(1)), NO_CARDS)), [['GPU-bb', 'nvidia', 1, null]]);
   });
 
@@ -79,7 +79,7 @@ describe('gpusOf', () => {
       assert.deepEqual(gpusOf(ofDrm(sys), sys), drmGpus(sys));
     });
 
-  it('knows a card of AMD by its unique id', () => {
+  it('finds a card of AMD by its unique id', () => {
     const sys = fixture('amdgpu-linux-6.8');
     const environment = new Map([['ROCR_VISIBLE_DEVICES', 'GPU-8ab4f2cb7e1c21f5']]);
     const { held, notes } = heldGpus(environment, gpusOf(ofDrm(sys), sys), new Map(), new Set());
@@ -96,7 +96,7 @@ describe('gpusOf', () => {
     assert.deepEqual(gpusOf(readings, sys), drmGpus(sys).slice(1));
   });
 
-  it('counts each vendor for itself on a host with several', () => {
+  it('numbers the cards of each vendor separately on a host with several', () => {
     const sys = temporaryDirectory();
     for (const name of ['i915-linux-6.6', 'amdgpu-linux-6.8'])
       for (const card of readdirSync(join(fixture(name), 'class/drm')))
@@ -116,7 +116,7 @@ describe('gpusOf', () => {
     assert.equal(all.length, 9);
   });
 
-  it('makes GPUs of nothing but what tells of one', () => {
+  it('yields no more GPUs than readings, and no instance without its GPU', () => {
     const metric = fc.constantFrom('nvidia_index', 'nvidia_parent_index', 'drm_vendor', 'nvidia_memory_used_bytes');
     const instance = fc.oneof(fc.string(), fc.constantFrom('GPU-aa', 'MIG-11', '0000:43:00.0'));
     const sys = fixture('amdgpu-linux-6.8');

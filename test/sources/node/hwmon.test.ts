@@ -25,7 +25,7 @@ describe('hwmon', () => {
     });
   });
 
-  it('reads the sensors of single cores unless it is told not to', (t) => {
+  it('reads the sensors of single cores by default', (t) => {
     const read = opened(t, hwmon, plant('xeon-2s-linux-5.14').place());
     assert.equal(values(read())['hwmon_temperature_celsius coretemp#2/Core 10'], 42);
     const amd = values(opened(t, hwmon, plant('epyc-2s-linux-5.12').place())());
@@ -43,7 +43,7 @@ describe('hwmon', () => {
     });
   });
 
-  it('reads the power meters of Grace, whose names are lines of the vendor', (t) => {
+  it('reads the power meters of Grace, whose names are texts of the vendor', (t) => {
     assert.deepEqual(values(opened(t, hwmon, plant('grace-linux-6.8').place())()), {
       'hwmon_power_watts power_meter/Module Power Socket 0': 345,
       'hwmon_power_watts power_meter#2/Grace Power Socket 0': 141,
@@ -52,7 +52,7 @@ describe('hwmon', () => {
     });
   });
 
-  it('takes the power of the moment before an average', (t) => {
+  it('prefers the power of the moment to an average', (t) => {
     const tree = plant('grace-linux-6.8');
     tree.write('sys/class/hwmon/hwmon1/device/power1_input', '351000000\n');
     const read = opened(t, hwmon, tree.place());
@@ -79,7 +79,7 @@ describe('hwmon', () => {
     assert.equal(values(read())['hwmon_temperature_celsius coretemp/Physical id 0'], 52);
   });
 
-  it('leaves out a chip that vanishes, takes in one that comes, and ends without any', (t) => {
+  it('leaves out a chip that vanishes, reads a new one, and is unavailable without any', (t) => {
     const tree = plant('desktop-linux-6.8');
     const read = opened(t, hwmon, tree.place());
     tree.remove('sys/class/hwmon/hwmon1');
@@ -93,7 +93,7 @@ describe('hwmon', () => {
     assert.ok(isUnavailable(read()));
   });
 
-  it('makes sound readings of odd files', (t) => {
+  it('yields only sound readings from odd files', (t) => {
     const tree = emptyTree();
     const files = ['name', 'temp1_label', 'temp1_input', 'temp1_max', 'fan1_input', 'power1_average', 'energy1_input'];
     fc.assert(

@@ -37,7 +37,7 @@ describe('infiniband', () => {
     assert.equal(of('mlx5_2/1').received_bytes, 8000);
   });
 
-  it('prefers 64-bit counters, and tells those of 32 bits that stopped', (t) => {
+  it('prefers 64-bit counters, and marks ports whose 32-bit counters stopped', (t) => {
     const all = values(opened(t, infiniband, plant('old-linux-3.10').place())());
     assert.equal(all['infiniband_transmitted_bytes mlx4_0/1'], 7712345678901 * 4);
     assert.equal(all['infiniband_received_packets mlx4_0/1'], 16612345678);
@@ -55,7 +55,7 @@ describe('infiniband', () => {
     assert.equal(all['infiniband_received_packets hfi1_0/1'], 400000004);
   });
 
-  it('leaves out a port that vanishes and ends without any', (t) => {
+  it('leaves out a port that vanishes, and is unavailable without any', (t) => {
     const tree = plant('omnipath-linux-5.14');
     const read = opened(t, infiniband, tree.place());
     tree.remove('sys/class/infiniband/hfi1_0');
@@ -64,7 +64,7 @@ describe('infiniband', () => {
     assert.ok(isUnavailable(read()));
   });
 
-  it('reads rates and makes sound readings of odd files', (t) => {
+  it('reads rates, and yields only sound readings from odd files', (t) => {
     assert.equal(parseRate('2.5 Gb/sec (1X SDR)\n'), 2.5e9);
     assert.equal(parseRate('400 Gb/sec (4X NDR)\n'), 400e9);
     assert.equal(parseRate('fast'), null);

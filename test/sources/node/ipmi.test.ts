@@ -68,12 +68,12 @@ describe('parseIpmiPower', () => {
     assert.deepEqual(parseIpmiPower(DELL), { current: 401, average: null });
   });
 
-  it('takes 0 W for no measurement and other units for nothing', () => {
+  it('takes 0 W as no measurement and ignores other units', () => {
     assert.deepEqual(parseIpmiPower(FREEIPMI.replaceAll(/\d+ (?=watts)/gi, '0 ')), { current: null, average: null });
     assert.deepEqual(parseIpmiPower('Inlet: 22 C\nEnergy: 5 Wh\nTime: 3 weeks\n'), { current: null, average: null });
   });
 
-  it('makes possible powers or none of garbage', () => {
+  it('yields possible powers or null from garbage', () => {
     fc.assert(
       fc.property(garbageText(FREEIPMI, IPMITOOL, IPMIUTIL, DELL), (text) => {
         for (const watts of Object.values(parseIpmiPower(text)) as (number | null)[])
@@ -90,7 +90,7 @@ describe('ipmi', () => {
     assert.deepEqual(unsound(ipmi, read()), []);
   });
 
-  it('splits at blanks, asks no shell, and gives no more than a plain environment', () => {
+  it('splits the command at blanks, without a shell, and gives it a plain environment', () => {
     const tree = emptyTree();
     const words = join(tree.root, 'words');
     const path = script(
@@ -105,7 +105,7 @@ describe('ipmi', () => {
     assert.equal(readFileSync(words, 'utf8'), 'dcmi\n"power\n$HOME\n;\nreading\n/usr/sbin:/usr/bin:/sbin:/bin::C\n');
   });
 
-  it('says in one line that the command is missing, and what would help', (t) => {
+  it('says in one line that the command is missing, and how to fix it', (t) => {
     const absent = reasonOf(t, '/nonexistent/ipmi-dcmi --get-system-power-statistics');
     assert.equal(absent.unavailable, 'no /nonexistent/ipmi-dcmi');
     assert.match(absent.fix ?? '', /install FreeIPMI/);
@@ -114,7 +114,7 @@ describe('ipmi', () => {
     assert.match(reasonOf(t, '/etc/passwd').unavailable, /can't be executed/);
   });
 
-  it('says in one line how it failed', (t) => {
+  it('says in one line how the command failed', (t) => {
     const failing = script(
       emptyTree(),
       'echo "ipmi_cmd_dcmi_get_power_reading: \\033[31mcommand invalid" >&2; echo more >&2; exit 3',
@@ -129,11 +129,11 @@ describe('ipmi', () => {
     assert.match(reasonOf(t, crash).unavailable, /printed more than 64 KiB$/);
   });
 
-  it('kills a command that takes too long, and comes back even where it left a child', (t) => {
+  it('kills a command that takes too long, and returns even where the command left a child', (t) => {
     const tree = emptyTree();
     const pids = join(tree.root, 'pids');
     const path = script(tree, `sleep 60 & echo $$ $! > ${pids}; wait`);
-    // A busy machine may not have come to the echo after 0.3 s.
+    // On a busy machine the command may not have reached the echo after 0.3 s.
     for (let seconds = 0.3; !existsSync(pids) || readFileSync(pids, 'utf8') === ''; seconds *= 2) {
       assert.ok(seconds < 60);
       const said = reasonOf(t, path, seconds).unavailable;
@@ -141,11 +141,11 @@ describe('ipmi', () => {
     }
     const [command = 0, child = 0] = readFileSync(pids, 'utf8').trim().split(' ').map(Number);
     assert.ok(command > 0 && !existsSync(`/proc/${command}`));
-    // Still there: nobody has waited for it.
+    // The child still runs: nothing has ended it.
     process.kill(child, 'SIGKILL');
   });
 
-  it('goes on saying why once the command fails', (t) => {
+  it('says why at each reading after the command has begun to fail', (t) => {
     const tree = emptyTree();
     tree.write('output', FREEIPMI);
     const read = opened(t, ipmi, {

@@ -14,7 +14,7 @@ import {
 /**
  * Trees of files in the layouts of CentOS 7 on two sockets, a virtual machine, an Arm64 server with pages of 64 KiB (those
  * three with the files of /proc and /sys that the sources read), and two laptops (power supplies only). linux-6.18 was
- * read off a machine, some of its values changed; the others are composed after the kernels' documentation. Not live:
+ * read on a machine, with some values changed; the others are composed from the kernels' documentation. Never live:
  * Arm64, several NUMA nodes, cpufreq, batteries, utmp.
  */
 export const LAYOUTS = [
@@ -68,7 +68,7 @@ export function whyNotIn(layout: Layout, source: Source, more: Partial<Place> = 
   return open;
 }
 
-/** That the readings have these values (undefined: none of that name), but for the last digits of a double. */
+/** Asserts these values (undefined: no reading of that name), except for the last digits of a double. */
 export function assertReadings(
   found: Readonly<Record<string, number>>,
   expected: Readonly<Record<string, number | undefined>>,

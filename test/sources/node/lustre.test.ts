@@ -10,7 +10,7 @@ import { emptyTree, opened, plant, values } from './tree';
 
 // No Lustre client was at hand: fixture trees of 2.5 and 2.15.
 describe('lustre', () => {
-  it('reads a client of 2.15 in debugfs, a mount at a time', (t) => {
+  it('reads a client of 2.15 in debugfs, each mount for itself', (t) => {
     const all = values(opened(t, lustre, plant('xeon-2s-linux-5.14').place())());
     assert.equal(all['lustre_read_bytes scratch'], 93824729088);
     assert.equal(all['lustre_reads scratch'], 81234);
@@ -31,7 +31,7 @@ describe('lustre', () => {
     assert.equal(all['lustre_inode_permission work'], 90122);
   });
 
-  it('keeps two mounts of one file system apart, and leaves out one that is gone', (t) => {
+  it('keeps two mounts of one file system apart, and leaves out a mount that is gone', (t) => {
     const tree = plant('old-linux-3.10');
     tree.write(
       'proc/fs/lustre/llite/work-ffff880462315d00/stats',
@@ -48,7 +48,7 @@ describe('lustre', () => {
     assert.ok(isUnavailable(read()));
   });
 
-  it('tells no mount from statistics that can not be used', () => {
+  it('distinguishes no mount from unusable statistics', () => {
     const tree = emptyTree();
     const none = lustre.open(tree.place());
     assert.ok(isUnavailable(none));
@@ -59,7 +59,7 @@ describe('lustre', () => {
     assert.match(odd.unavailable, /stats holds nothing usable$/);
   });
 
-  it('never reads more of a cut file than of the whole, and numbers of garbage', () => {
+  it('reads no other figures from a cut file than from the whole, and finite figures from garbage', () => {
     const tree = plant('old-linux-3.10');
     const text = readFileSync(join(tree.root, 'proc/fs/lustre/llite/work-ffff880462315c00/stats'), 'utf8');
     const whole = parseLustreStats(text);

@@ -32,7 +32,7 @@ describe('meminfo', () => {
     assert.equal(found.meminfo_used_percent?.toFixed(3), (100 * (1 - 41234560 / 65769560)).toFixed(3));
   });
 
-  it('reads what later kernels add, and an Arm64 machine without DirectMap', () => {
+  it('reads the fields that later kernels add, and an Arm64 machine without DirectMap', () => {
     assertReadings(readIn('linux-6.18', meminfo), {
       meminfo_percpu_bytes: 760 * KIB,
       meminfo_filehugepages_bytes: 2048 * KIB,
@@ -46,7 +46,7 @@ describe('meminfo', () => {
     });
   });
 
-  it('counts used memory without MemAvailable, and when the numbers do not add up', () => {
+  it('computes used memory without MemAvailable, and where the numbers do not add up', () => {
     const of = (text: string) => memoryUsed(parseMeminfo(text));
     assert.deepEqual(of('MemTotal: 100 kB\nMemFree: 20 kB\nBuffers: 5 kB\nCached: 25 kB\n'), {
       bytes: 50 * KIB,
@@ -58,7 +58,7 @@ describe('meminfo', () => {
     assert.equal(of('MemFree: 7 kB\n'), null);
   });
 
-  it('says why there is nothing', () => {
+  it('says why it is unavailable', () => {
     assert.match(whyNotIn('linux-6.1-laptop', meminfo).unavailable, /^no .*\/proc\/meminfo$/);
   });
 });
@@ -76,7 +76,7 @@ describe('vmstat', () => {
     assert.equal(readIn('linux-6.18', vmstat).vmstat_oom_kill, 2);
   });
 
-  it('knows pages of 64 KiB', () => {
+  it('reads a machine with pages of 64 KiB', () => {
     assertReadings(readIn('linux-6.1-arm64', vmstat), {
       vmstat_pgpgin_bytes: 1000 * KIB,
       vmstat_pswpin_bytes: 30 * 65536,
@@ -85,7 +85,7 @@ describe('vmstat', () => {
 });
 
 describe('swap', () => {
-  it('reads total, used and free, and what moved', () => {
+  it('reads total, used and free swap, and the bytes that moved', () => {
     const found = readIn('linux-3.10', swap);
     assertReadings(found, {
       swap_total_bytes: 8388604 * KIB,
@@ -98,11 +98,11 @@ describe('swap', () => {
     assert.equal(readIn('linux-6.1-arm64', swap).swap_out_bytes, 2048 * 65536);
   });
 
-  it('is 0 percent used where there is none', () => {
+  it('is 0 percent used where there is no swap', () => {
     assertReadings(readIn('linux-6.18', swap), { swap_total_bytes: 0, swap_used_bytes: 0, swap_used_percent: 0 });
   });
 
-  it('gives the rest without vmstat', () => {
+  it('reads the sizes without vmstat', () => {
     const readings = swapReadings('SwapTotal: 8 kB\nSwapFree: 9 kB\n', '', 4096);
     assert.ok(readings !== null);
     assert.deepEqual(table(readings), {
@@ -133,7 +133,7 @@ describe('numa', () => {
 });
 
 describe('pageSize', () => {
-  it('comes from the auxiliary vector, else is the smallest', () => {
+  it('comes from the auxiliary vector, else is 4 KiB', () => {
     assert.equal(pageSize(`${layoutRoot('linux-6.1-arm64')}/proc`), 65536);
     assert.equal(pageSize(`${layoutRoot('linux-6.18')}/proc`), 4096);
     assert.ok([4096, 16384, 65536].includes(pageSize()));
@@ -141,7 +141,7 @@ describe('pageSize', () => {
 });
 
 describe('parsers of memory files', () => {
-  it('survive garbage', () => {
+  it('yield finite figures, none negative, from garbage', () => {
     const texts = ['meminfo', 'vmstat'].map((name) => Buffer.from(layoutText('linux-3.10', `proc/${name}`)));
     const node = ['meminfo', 'numastat'].map((name) =>
       Buffer.from(layoutText('linux-3.10', `sys/devices/system/node/node0/${name}`)),

@@ -31,7 +31,7 @@ describe('network', () => {
       // Down: neither carrier nor speed can be read.
       'network_up{em2}': 0,
       'network_speed_bits_per_second{em2}': undefined,
-      // InfiniBand tells no speed here.
+      // InfiniBand shows no speed here.
       'network_speed_bits_per_second{ib0}': undefined,
       'network_full_duplex{ib0}': undefined,
       'network_up{ib0}': 1,
@@ -40,7 +40,7 @@ describe('network', () => {
     });
   });
 
-  it('reads 200 Gbit/s, and a virtual interface that knows no speed', () => {
+  it('reads 200 Gbit/s, and a virtual interface without a speed', () => {
     assert.equal(readIn('linux-6.1-arm64', network)['network_speed_bits_per_second{end0}'], 200e9);
     const found = readIn('linux-6.18', network);
     assert.equal('network_speed_bits_per_second{eth0}' in found, false);
@@ -48,7 +48,7 @@ describe('network', () => {
     assert.equal('network_received_bytes{ifb0}' in readIn('linux-6.18', network, { options: { left_out: [] } }), true);
   });
 
-  it('asks for links once a minute, or when interfaces come and go', () => {
+  it('reads the state of links once a minute, or when interfaces come and go', () => {
     const root = temporaryDirectory();
 
     cpSync(layoutRoot('linux-3.10'), root, { recursive: true });
@@ -71,7 +71,7 @@ describe('network', () => {
     );
   });
 
-  it('parses lines of old kernels and aliases, and nothing that leaves a directory', () => {
+  it('parses lines of old kernels and aliases, but no name that leaves a directory', () => {
     const line = (name: string) => `${name}:1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n`;
     const [first] = parseNetDev(line('eth0'));
     assert.deepEqual(first, {
@@ -112,7 +112,7 @@ describe('sockets', () => {
     });
   });
 
-  it('counts memory in pages of 64 KiB, and does without IPv6', () => {
+  it('counts memory in pages of 64 KiB, and needs no IPv6', () => {
     const found = readIn('linux-6.1-arm64', sockets);
     assertReadings(found, { sockets_tcp_memory_bytes: 4 * 65536, sockets_tcp6: undefined, sockets_unix: undefined });
   });
@@ -133,7 +133,7 @@ describe('tcpstates', () => {
     assert.match(whyNotIn('linux-6.1-arm64', tcpstates).unavailable, /^no .*\/net\/tcp$/);
   });
 
-  it('sees a socket that listens on this machine', async () => {
+  it('counts a socket that listens on this machine', async () => {
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -148,7 +148,7 @@ describe('tcpstates', () => {
 });
 
 describe('parsers of network files', () => {
-  it('survive garbage', () => {
+  it('yield finite figures, none negative, from garbage', () => {
     const texts = ['dev', 'sockstat', 'snmp', 'tcp', 'tcp6', 'unix'].map((name) =>
       Buffer.from(layoutText('linux-3.10', `proc/net/${name}`)),
     );

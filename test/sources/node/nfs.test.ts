@@ -64,7 +64,7 @@ describe('nfs', () => {
 });
 
 describe('parseMountstats', () => {
-  it('reads nothing of what is cut, and numbers of garbage', () => {
+  it('reads no figures that are cut, and finite figures from garbage', () => {
     const tree = plant('grace-linux-6.8');
     const text = readFileSync(join(tree.root, 'proc/self/mountstats'), 'utf8');
     const [whole] = parseMountstats(text);

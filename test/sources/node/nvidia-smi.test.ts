@@ -8,7 +8,7 @@ import { parseSmiGpus, parseSmiProcesses, smiMessage } from '../../../src/source
 
 const MIB = 1024 ** 2;
 
-/** What nvidia-smi of two drivers prints: 390 with GeForce cards, 550 with A100s, one cut by MIG, one broken. */
+/** Output of nvidia-smi of two drivers: 390 with GeForce cards, 550 with A100s, one divided by MIG, one broken. */
 const fixture = (name: string): string =>
   readFileSync(join(packageRoot(), 'test', 'fixtures', 'nvidia-smi', name), 'utf8');
 
@@ -47,7 +47,7 @@ describe('parseSmiGpus', () => {
     );
   });
 
-  it('takes units', () => {
+  it('reads figures with units', () => {
     const [gpu] = parseSmiGpus('3, GPU-12345678, 100 MiB, 50 MiB, 7 %, 1 %, 8.25 W, 40\r\n');
     assert.equal(gpu?.memoryUsedBytes, 50 * MIB);
     assert.equal(gpu.powerWatts, 8.25);
@@ -88,7 +88,7 @@ describe('parseSmiProcesses', () => {
   });
 });
 
-describe('garbage', () => {
+describe('garbage from nvidia-smi', () => {
   const piece = fc.oneof(
     fc.string({ maxLength: 30 }),
     fc.constantFrom(', ', '\n', 'GPU-12345678', '9'.repeat(30), '-1', '1e9', 'NaN', '[N/A]', 'ERR!', '0x10', '101'),

@@ -58,7 +58,7 @@ const table = (result: readonly Reading[] | Unavailable): Readonly<Record<string
   );
 
 describe('nvidia by NVML', { skip }, () => {
-  it('reads devices and processes, and only what it promises', (t) => {
+  it('reads devices and processes, and declares every metric that it reads', (t) => {
     setStub(TWO_GPUS);
     const result = opened(t, { library: stubLibrary() }).read();
     assert.deepEqual(table(result), {
@@ -72,7 +72,7 @@ describe('nvidia by NVML', { skip }, () => {
       [`energy_joules ${A100}`]: 9876543.21,
       [`temperature_celsius ${A100}`]: 61,
       [`process_memory_bytes ${A100} 4242`]: 8 * GIB,
-      // Of samples from before the first reading the newest counts.
+      // The newest sample before the first reading counts.
       [`process_utilization_percent ${A100} 4242`]: 90,
       [`process_peak_memory_bytes ${A100} 4242`]: 12 * GIB,
       [`process_memory_bytes ${A100} 4243`]: GIB,
@@ -84,11 +84,11 @@ describe('nvidia by NVML', { skip }, () => {
       [`power_watts ${T4}`]: 9.5,
       [`temperature_celsius ${T4}`]: 31,
     });
-    const promised = new Set(nvidia.metrics.map(({ name }) => name));
-    assert.ok(readings(result).every(({ metric }) => promised.has(metric)));
+    const declared = new Set(nvidia.metrics.map(({ name }) => name));
+    assert.ok(readings(result).every(({ metric }) => declared.has(metric)));
   });
 
-  it('takes the mean of what was sampled since the last reading; a process without samples rests', (t) => {
+  it('takes the mean of the samples since the last reading; a process without samples is at 0 %', (t) => {
     setStub(TWO_GPUS);
     const source = opened(t, { library: stubLibrary() });
     source.read();
@@ -98,7 +98,7 @@ describe('nvidia by NVML', { skip }, () => {
     assert.equal(next[`process_utilization_percent ${A100} 4243`], 0);
   });
 
-  it('tells once the peak of a process that ended between two readings, and none of long ago', (t) => {
+  it('reports the peak of a process that ended between two readings once, and none of long ago', (t) => {
     setStub(TWO_GPUS);
     const source = opened(t, { library: stubLibrary() });
     const peak = (pid: number): number | undefined => table(source.read())[`process_peak_memory_bytes ${A100} ${pid}`];
@@ -108,11 +108,11 @@ describe('nvidia by NVML', { skip }, () => {
     setStub(after);
     const seen = table(source.read());
     assert.equal(seen[`process_peak_memory_bytes ${A100} 4242`], 13 * GIB);
-    // Started and ended without being seen alive.
+    // This process started and ended between the two readings.
     assert.equal(seen[`process_peak_memory_bytes ${A100} 5000`], 2 * GIB);
     assert.equal(seen[`process_peak_memory_bytes ${A100} 99`], undefined);
     assert.equal(peak(4242), undefined);
-    // The same pid again: another process.
+    // Another process with the same pid.
     setStub({ ...after, '0.compute': `4242:${GIB}`, '0.accounted': `4242:1:${GIB}:1` });
     assert.equal(peak(4242), GIB);
   });
@@ -132,7 +132,7 @@ describe('nvidia by NVML', { skip }, () => {
     assert.ok(!Object.keys(seen).some((key) => /^process_\S+ GPU/.test(key)));
   });
 
-  it('leaves out a device that vanishes, and takes it back', (t) => {
+  it('leaves out a device that vanishes, and reads it again when it is back', (t) => {
     setStub(TWO_GPUS);
     const source = opened(t, { library: stubLibrary() });
     const instances = (): readonly string[] => [...new Set(readings(source.read()).map(({ instance }) => instance))];
@@ -158,7 +158,7 @@ describe('nvidia by NVML', { skip }, () => {
     assert.deepEqual(instances(), [A100, T4]);
   });
 
-  it('does without what it may not read', (t) => {
+  it('leaves out figures that it may not read', (t) => {
     setStub({
       ...TWO_GPUS,
       '0.nvmlDeviceGetAccountingPids.error': 4,
@@ -179,7 +179,7 @@ describe('nvidia by NVML', { skip }, () => {
     assert.equal(seen[`process_memory_bytes ${A100} 4242`], 8 * GIB);
   });
 
-  it('lets go of the library between readings where told so', (t) => {
+  it('closes the library between readings where keep_open is off', (t) => {
     setStub(TWO_GPUS);
     const source = opened(t, { library: stubLibrary(), keep_open: false });
     source.read();
@@ -187,7 +187,7 @@ describe('nvidia by NVML', { skip }, () => {
     assert.ok(isUnavailable(source.read()));
   });
 
-  it('is unavailable with the reason', () => {
+  it('says why it is unavailable', () => {
     const why = (state: Parameters<typeof setStub>[0]): Unavailable => {
       setStub(state);
       const source = nvidia.open(place({ library: stubLibrary() }));
@@ -221,7 +221,7 @@ describe('nvidia by nvidia-smi', () => {
       [ "$2" = --format=csv,noheader,nounits ]`,
     );
 
-  it('reads what it prints where the library is missing', (t) => {
+  it('reads the output of nvidia-smi where the library is missing', (t) => {
     const seen = table(opened(t, { library, smi: printing('550') }).read());
     assert.equal(seen['memory_used_bytes GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f'], 41873 * 1024 ** 2);
     assert.equal(seen['process_memory_bytes GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f 918273'], 40 * GIB);
@@ -236,7 +236,7 @@ describe('nvidia by nvidia-smi', () => {
     );
   });
 
-  it('hands on what it says instead, and waits for it no longer than told', () => {
+  it('passes on the message of nvidia-smi, and waits no longer than smi_timeout', () => {
     const why = (script: string, seconds = 60): string => {
       const source = nvidia.open(place({ library, smi: smi(script), smi_timeout: seconds }));
       assert.ok(isUnavailable(source));
@@ -252,7 +252,7 @@ describe('nvidia by nvidia-smi', () => {
     assert.match(why('exec cat /dev/zero', 0.5), /ENOBUFS|no answer/);
   });
 
-  it('gives the GPUs that answer when another one is lost', (t) => {
+  it('reads the GPUs that answer when another GPU is lost', (t) => {
     const path = smi(`case "$1" in --query-gpu*) head -n 1 ${fixtures}/550-gpus.csv; esac; exit 15`);
     assert.equal(
       table(opened(t, { library, smi: path }).read())['power_watts GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f'],
@@ -260,11 +260,11 @@ describe('nvidia by nvidia-smi', () => {
     );
   });
 
-  it('is unavailable without either', () => {
+  it('is unavailable without library and nvidia-smi', () => {
     const source = nvidia.open(place({ library, smi: '' }));
     assert.ok(isUnavailable(source));
     assert.match(source.unavailable, existsSync('/proc/driver/nvidia') ? /can't be loaded/ : /^no NVIDIA driver$/);
-    // A relative path would be looked for in whatever directory this is.
+    // A relative path would depend on the working directory.
     assert.ok(isUnavailable(nvidia.open(place({ library, smi: 'nvidia-smi' }))));
   });
 });

@@ -6,14 +6,14 @@ import { isUnavailable, unavailable } from '../../../src/sources/source';
 import { opened, plant, values } from './tree';
 
 // No machine with a PMU "power" was at hand: its files are fixture trees, its counters fakes.
-interface Fake {
+interface FakePmu {
   readonly open: OpenCounter;
   readonly asked: string[];
   readonly closed: string[];
   readonly raw: Map<string, number>;
 }
 
-function fakePmu(refuse: (key: string) => boolean = () => false): Fake {
+function fakePmu(refuse: (key: string) => boolean = () => false): FakePmu {
   const asked: string[] = [];
   const closed: string[] = [];
   const raw = new Map<string, number>();
@@ -27,7 +27,7 @@ function fakePmu(refuse: (key: string) => boolean = () => false): Fake {
 }
 
 describe('raplPerf', () => {
-  it('opens each event once per package and scales what it reads', (t) => {
+  it('opens each event once per package and scales its count', (t) => {
     const pmu = fakePmu();
     const read = opened(t, raplPerf(pmu.open), plant('xeon-2s-linux-5.14').place());
     assert.deepEqual(pmu.asked.sort(), ['25/2@0', '25/2@1', '25/3@0', '25/3@1']);
@@ -61,7 +61,7 @@ describe('raplPerf', () => {
     ]);
   });
 
-  it('goes on with the counters that open, and leaves out what can no longer be read', (t) => {
+  it('goes on with the counters that open, and leaves out a counter that can no longer be read', (t) => {
     const pmu = fakePmu((key) => key.startsWith('25/3'));
     const read = opened(t, raplPerf(pmu.open), plant('xeon-2s-linux-5.14').place());
     assert.equal(Object.keys(values(read())).length, 2);
@@ -71,7 +71,7 @@ describe('raplPerf', () => {
     assert.ok(isUnavailable(read()));
   });
 
-  it('passes on why no counter opens, and closes each that does', () => {
+  it('says why no counter opens, and closes each counter that does', () => {
     const place = plant('xeon-2s-linux-5.14').place();
     assert.deepEqual(
       raplPerf(fakePmu(() => true).open).open(place),
@@ -95,12 +95,12 @@ describe('raplPerf', () => {
 });
 
 describe('parseEventConfig', () => {
-  it('reads what sysfs writes', () => {
+  it('reads an event as sysfs writes it', () => {
     assert.equal(parseEventConfig('event=0x02\n'), 2);
     assert.equal(parseEventConfig('event=0x02,umask=1\n'), null);
   });
 
-  it('makes whole numbers of anything', () => {
+  it('returns a whole number or null for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[0-9,-]{0,30}$/)), (text) => {
         const config = parseEventConfig(`event=${text}`);

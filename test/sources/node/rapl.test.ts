@@ -32,7 +32,7 @@ describe('rapl', () => {
     });
   });
 
-  it('takes MMIO where there is nothing else', (t) => {
+  it('reads MMIO where there is nothing else', (t) => {
     const tree = plant('desktop-linux-6.8');
     for (const zone of ['intel-rapl:0', 'intel-rapl:0:0', 'intel-rapl:0:1', 'intel-rapl:1'])
       tree.remove(`sys/class/powercap/${zone}`);
@@ -48,7 +48,7 @@ describe('rapl', () => {
     ]);
   });
 
-  it('goes on counting when the counter wraps around, and begins anew when it was reset', (t) => {
+  it('goes on counting when the counter wraps around, and starts again when the counter was reset', (t) => {
     const tree = plant('xeon-2s-linux-5.14');
     const read = opened(t, rapl, tree.place());
     const at = (ms: number, microjoules: number): number => {
@@ -62,7 +62,7 @@ describe('rapl', () => {
     assert.equal(at(20_000, 5_000_000), 5, '262 kJ in 5 s is no wrap-around');
   });
 
-  it('leaves out a domain that vanishes, and says so when all have', (t) => {
+  it('leaves out a domain that vanishes, and is unavailable when all have vanished', (t) => {
     const tree = plant('xeon-2s-linux-5.14');
     const read = opened(t, rapl, tree.place());
     tree.remove(`${ZONE}:0`);
@@ -96,7 +96,7 @@ describe('rapl', () => {
     },
   );
 
-  it('makes sound readings of odd files', (t) => {
+  it('yields only sound readings from odd files', (t) => {
     const tree = emptyTree();
     fc.assert(
       fc.property(
@@ -120,7 +120,7 @@ describe('nextRaplCounter', () => {
   const RANGE = 262_143_328_850;
   const total = ({ raw, wraps }: RaplCounter): number => raw + wraps * RANGE;
 
-  it('gives what was really used, at any power and through any wrap-around, if it is read in time', () => {
+  it('counts the energy used at any power and through any wrap-around, if it is read in time', () => {
     fc.assert(
       fc.property(
         fc.nat(RANGE - 1),
@@ -142,7 +142,7 @@ describe('nextRaplCounter', () => {
     );
   });
 
-  it('falls or grows by what is possible, whatever is read', () => {
+  it('takes a fall as a wrap-around only where the power is possible, whatever is read', () => {
     fc.assert(
       fc.property(fc.nat(RANGE), fc.nat(RANGE), fc.nat(10_000), fc.constantFrom(0, 1000, RANGE), (a, b, ms, range) => {
         const before = nextRaplCounter(undefined, a, range, 0);

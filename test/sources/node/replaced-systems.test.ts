@@ -5,8 +5,8 @@ import { emptyRecord } from '../../../src/record/record';
 import { NAMED_EVENTS } from '../../../src/sources/job/perf-event-names';
 
 /**
- * Where a value of a replaced system is found: metrics that give it (added up, or one for each part), "record." and a
- * field of a job's record, or why there is neither.
+ * Where qmemacct has a value of a replaced system: metrics (added up, or one for each part), "record." and a field of
+ * a job's record, or why it has neither.
  */
 type Home = readonly string[] | { readonly none: string };
 
@@ -22,7 +22,7 @@ const named = (prefix: string, unit: string, words: readonly string[]): Readonly
 
 const CPU_MODES = ['user', 'nice', 'system', 'idle', 'iowait', 'irq', 'softirq', 'steal', 'guest', 'guest_nice'];
 
-/** FrUCToSA's sensors (through psutil), each with its fields; "" for a sensor of one value. */
+/** FrUCToSA's sensors (through psutil), each with its fields; "": the sensor has one value. */
 const FRUCTOSA: Readonly<Record<string, Readonly<Record<string, Home>>>> = {
   CPUPercent: { 'core index': ['cpu_per_cpu_busy_percent'] },
   VirtualMemory: {
@@ -169,7 +169,7 @@ const SCALED: Home = { none: 'the same CPU time on all but some POWER machines, 
 const HOW_OFTEN: Home = { none: 'the time of all waits is kept; how often threads waited, their switches tell' };
 const INVOLVED: Home = { none: 'the records of the jobs that ran at the time say it' };
 
-/** The columns of colmet's other backends; those of one counter each by what they count. */
+/** The columns of colmet's other backends; perfhw's by the event counted. */
 const COLMET: Readonly<Record<string, Readonly<Record<string, Home>>>> = {
   taskstats: {
     ...Object.fromEntries(['cpu', 'blkio', 'swapin', 'freepages'].map((what) => [`${what}_count`, HOW_OFTEN])),
@@ -182,7 +182,7 @@ const COLMET: Readonly<Record<string, Readonly<Record<string, Home>>>> = {
     cpu_scaled_run_real_total: SCALED,
     ac_btime: ['record.started_at'],
     ac_etime: ['record.wallclock_seconds'],
-    // Apart where the job has a control group, together always.
+    // User and system time apart where the job has a control group, their sum always.
     ac_utime: ['cgroup_cpu_user_seconds', 'record.cpu_seconds'],
     ac_stime: ['cgroup_cpu_system_seconds', 'record.cpu_seconds'],
     ac_utimescaled: SCALED,
@@ -220,7 +220,7 @@ const COLMET: Readonly<Record<string, Readonly<Record<string, Home>>>> = {
     write_bytes: ['process_written_bytes', 'record.written_bytes'],
     cancelled_write_bytes: ['taskstats_cancelled_write_bytes'],
     VmRSS: ['process_rss_bytes'],
-    // The other two count pages once that several processes share.
+    // The last two count pages that several processes share once.
     RssShmem: ['process_shmem_bytes', 'pss_shmem_bytes', 'cgroup_shmem_bytes'],
     VmSize: ['process_vmem_bytes'],
   },
@@ -239,7 +239,7 @@ const COLMET: Readonly<Record<string, Readonly<Record<string, Home>>>> = {
     'utilization-gpu': ['nvidia_utilization_percent', 'gpu_utilization_mean_percent'],
     'utilization-memory': ['nvidia_memory_utilization_percent'],
     'memory-total': ['nvidia_memory_total_bytes'],
-    // One less the other.
+    // The total minus the used memory.
     'memory-free': ['nvidia_memory_total_bytes', 'nvidia_memory_used_bytes'],
     'memory-used': ['nvidia_memory_used_bytes', 'gpu_memory_peak_bytes'],
   },
@@ -272,14 +272,14 @@ const JOREMON: Readonly<Record<string, Home>> = {
   Type: { none: 'one record holds what its three kinds of lines hold' },
   PID: { none: 'a record is of all processes; samples name the largest ones by their numbers' },
   CWD: { none: 'Grid Engine keeps it with the job (qstat -j), and no figure depends on it' },
-  // The command that held most.
+  // A peak names the command that held most.
   CMD: ['record.job_name', 'record.peak_rss'],
   User: ['record.owner'],
   Hostname: ['record.host'],
   Timestamp: { none: 'every value of a series has its time' },
   CPUTime: ['process_cpu_seconds', 'record.cpu_seconds'],
   ClockTime: ['record.wallclock_seconds'],
-  // Differences of the series, and the mean.
+  // Differences of the series; the mean from the record.
   CPUPercent: ['process_cpu_seconds', 'record.cpu_seconds', 'record.wallclock_seconds'],
   PeakCPUPercent: ['process_cpu_seconds'],
   RBytesFromDisk: ['process_read_bytes', 'record.read_bytes'],
@@ -300,27 +300,27 @@ function assertHomes(homes: Readonly<Record<string, Home>>, system: string): voi
     }
 }
 
-describe('what the replaced systems read', () => {
-  it("FrUCToSA: each of its 21 sensors' values has a metric, or a reason for none", () => {
+describe('a value of a replaced system', () => {
+  it("has a metric or a reason for none, for each value of FrUCToSA's 21 sensors", () => {
     assert.equal(Object.keys(FRUCTOSA).length, 21);
     for (const [sensor, homes] of Object.entries(FRUCTOSA)) assertHomes(homes, sensor);
   });
 
-  it('colmet: each of the 65 columns of procstats (one never filled) has a metric, or a reason for none', () => {
+  it("has a metric or a reason for none, for each of the 65 columns of colmet's procstats", () => {
     assert.equal(Object.keys(PROCSTATS).length, 65);
     assertHomes(PROCSTATS, 'colmet');
   });
 
-  it("colmet: each column of its other nine backends, too, and each of perfhw's 28 events", () => {
+  it("has a metric or a reason for none, for each column of colmet's other backends and perfhw's 28 events", () => {
     assert.equal(Object.keys(COLMET.taskstats ?? {}).length, 30);
     assert.equal(Object.keys(COLMET.perfhw ?? {}).length, 28);
     for (const [backend, homes] of Object.entries(COLMET)) assertHomes(homes, backend);
-    // By colmet's own names: its configuration can be kept.
+    // Events keep colmet's names, so that its configuration can be kept.
     const events = new Set(NAMED_EVENTS.map(({ name }) => name));
     for (const event of Object.keys(COLMET.perfhw ?? {})) assert.ok(events.has(event), event);
   });
 
-  it('JoReMon: each of its 19 columns', () => {
+  it("has a metric or a reason for none, for each of JoReMon's 19 columns", () => {
     assert.equal(Object.keys(JOREMON).length, 19);
     assertHomes(JOREMON, 'JoReMon');
   });

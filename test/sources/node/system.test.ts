@@ -40,7 +40,7 @@ describe('pressure', () => {
     assert.equal(whyNotIn('linux-3.10', pressure).fix, 'boot Linux 4.20 or later with psi=1');
   });
 
-  it("parses a cgroup's file, and nothing that is no share", () => {
+  it("parses a cgroup's file, but no value that is no share", () => {
     const line = (avg: string) => `some avg10=${avg} avg60=0.00 avg300=0.00 total=5\n`;
     assert.deepEqual(parsePressure(`${line('100.00')}\n${line('0.00')}`), parsePressure(line('100.00')));
     assert.deepEqual(parsePressure(line('100.00')), [
@@ -52,20 +52,20 @@ describe('pressure', () => {
 });
 
 describe('cpufreq', () => {
-  it('reads the clocks of an Arm64 machine, by policy, and the mean over CPUs', () => {
+  it('reads the clocks of an Arm64 machine by policy, and their mean over CPUs', () => {
     const found = readIn('linux-6.1-arm64', cpufreq);
     assertReadings(found, {
       'cpufreq_current_hertz{0}': 1e9,
       'cpufreq_minimum_hertz{4}': 800e6,
       'cpufreq_maximum_hertz{7}': 3400e6,
-      // Offline.
+      // This CPU is offline.
       'cpufreq_current_hertz{6}': undefined,
     });
     assert.equal(Math.round(found.cpufreq_mean_hertz ?? 0), Math.round((4 * 1e9 + 2 * 3e9 + 3.4e9) / 7));
     assert.equal(Math.round(found.cpufreq_mean_minimum_hertz ?? 0), Math.round((4 * 600e6 + 3 * 800e6) / 7));
   });
 
-  it('reads the directories of each CPU that CentOS 7 has', () => {
+  it('reads the directory of each CPU on CentOS 7', () => {
     assertReadings(readIn('linux-3.10', cpufreq), {
       cpufreq_mean_hertz: 2.4e9,
       cpufreq_mean_minimum_hertz: 1.2e9,
@@ -74,7 +74,7 @@ describe('cpufreq', () => {
     });
   });
 
-  it('takes /proc/cpuinfo where there is no cpufreq', () => {
+  it('reads /proc/cpuinfo where there is no cpufreq', () => {
     assert.deepEqual(readIn('linux-6.18', cpufreq), {
       cpufreq_mean_hertz: 2598.5e6,
       'cpufreq_current_hertz{0}': 2596.12e6,
@@ -110,7 +110,7 @@ describe('battery', () => {
     });
   });
 
-  it('takes the capacity where nothing else is known', () => {
+  it('takes the charge from the capacity where nothing else is known', () => {
     const none = { number: (file: string) => (file === 'capacity' ? 42 : null), word: () => null };
     assert.deepEqual(batteryState(none), { charge: 42, power: null, leftSeconds: null });
     assert.match(whyNotIn('linux-3.10', battery).unavailable, /^no battery below /);
@@ -118,7 +118,7 @@ describe('battery', () => {
 });
 
 describe('users', () => {
-  it('counts sessions whose process lives', () => {
+  it('counts sessions whose process is alive', () => {
     assert.deepEqual(readIn('linux-3.10', users), {
       users_logged_in: 2,
       users_sessions: 3,
@@ -142,7 +142,7 @@ describe('users', () => {
     assert.equal(parseUtmp(both, 400)?.length, 8);
   });
 
-  it('says nobody for an empty file, and nothing for what is none', () => {
+  it('finds nobody in an empty file, and returns null for a file that is no utmp', () => {
     assert.deepEqual(parseUtmp(Buffer.alloc(0)), []);
     assert.equal(parseUtmp(Buffer.alloc(383)), null);
     assert.equal(parseUtmp(Buffer.alloc(384, 0xff)), null);
@@ -151,7 +151,7 @@ describe('users', () => {
 });
 
 describe('parsers of system files', () => {
-  it('survive garbage', () => {
+  it('yield plausible figures from garbage', () => {
     const texts = [
       layoutText('linux-6.18', 'proc/pressure/cpu'),
       layoutText('linux-3.10', 'proc/cpuinfo'),

@@ -8,7 +8,7 @@ import { emptyTree, opened, plant, unsound, values } from './tree';
 
 // No machine with thermal zones was at hand: fixture trees.
 describe('thermal', () => {
-  it('reads zones by their type and numbers those of one type', (t) => {
+  it('reads zones by their type and numbers the zones of one type', (t) => {
     assert.deepEqual(values(opened(t, thermal, plant('xeon-2s-linux-5.14').place())()), {
       'thermal_temperature_celsius acpitz': 27.8,
       'thermal_temperature_celsius x86_pkg_temp': 41,
@@ -24,7 +24,7 @@ describe('thermal', () => {
     });
   });
 
-  it('keeps names when a zone goes, takes in one that comes', (t) => {
+  it('keeps names when a zone vanishes, reads a new one, and is unavailable without any', (t) => {
     const tree = plant('xeon-2s-linux-5.14');
     const read = opened(t, thermal, tree.place());
     tree.remove('sys/class/thermal/thermal_zone1');
@@ -39,12 +39,12 @@ describe('thermal', () => {
     assert.ok(isUnavailable(read()));
   });
 
-  it('tells no zone from none that can be read', () => {
+  it('distinguishes no zone from no readable zone', () => {
     const tree = emptyTree();
     const none = thermal.open(tree.place());
     assert.ok(isUnavailable(none));
     assert.match(none.unavailable, /^no thermal zone in /);
-    // A directory fails to be read, as a sensor does that answers EAGAIN, EIO or ENODATA.
+    // Reading a directory fails, as does reading a sensor that answers EAGAIN, EIO or ENODATA.
     tree.write('sys/class/thermal/thermal_zone0/type', 'acpitz\n');
     tree.write('sys/class/thermal/thermal_zone0/temp/x', '');
     const invalid = thermal.open(tree.place());
@@ -52,7 +52,7 @@ describe('thermal', () => {
     assert.equal(invalid.unavailable, 'no thermal zone has a valid reading');
   });
 
-  it('makes sound readings of odd files', (t) => {
+  it('yields only sound readings from odd files', (t) => {
     const tree = emptyTree();
     fc.assert(
       fc.property(oddFile, oddFile, oddFile, (type, first, second) => {

@@ -6,7 +6,7 @@ import { packageRoot } from '../../../src/base/package-root';
 import type { Place, Reading, Source, Unavailable } from '../../../src/sources/source';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-/** Machines that were not at hand: what their /proc and /sys look like, in test/fixtures/hardware/NAME.tree. */
+/** Machines that were not at hand; test/fixtures/hardware/NAME.tree has their /proc and /sys. */
 export type Machine =
   | 'xeon-2s-linux-5.14'
   | 'desktop-linux-6.8'
@@ -72,13 +72,13 @@ export function opened(t: TestContext, source: Source, place: Place): () => read
   return open.read;
 }
 
-/** Readings as "metric instance" to value; throws what a source says when it is unavailable. */
+/** Readings as "metric instance" to value; throws the reason where the source is unavailable. */
 export function values(readings: readonly Reading[] | Unavailable): Readonly<Record<string, number>> {
   if ('unavailable' in readings) throw new Error(readings.unavailable);
   return Object.fromEntries(readings.map(({ metric, instance, value }) => [`${metric} ${instance}`.trim(), value]));
 }
 
-/** What is wrong with readings for the metrics that their source declares: nothing, mostly. */
+/** Faults of readings by the metrics that their source declares; empty: they are sound. */
 export function unsound(source: Source, readings: readonly Reading[] | Unavailable): readonly string[] {
   if ('unavailable' in readings)
     return readings.unavailable.includes('\n') || readings.unavailable === '' ? ['a reason that is no line'] : [];

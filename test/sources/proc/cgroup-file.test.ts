@@ -18,11 +18,11 @@ describe('parseCgroupFile', () => {
     );
   });
 
-  it('takes colons and blanks in a path', () => {
+  it('reads colons and blanks in a path', () => {
     assert.deepEqual(parseCgroupFile('0::/user.slice/a:b c\n'), [{ hierarchy: '', path: '/user.slice/a:b c' }]);
   });
 
-  it('leaves out what is no membership', () => {
+  it('leaves out lines that are no membership', () => {
     assert.deepEqual(parseCgroupFile(''), []);
     assert.deepEqual(parseCgroupFile('nonsense\n0:\n0::relative\nx::/\n'), []);
   });

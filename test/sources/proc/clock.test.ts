@@ -18,7 +18,7 @@ describe('clock', () => {
     assert.ok(uptimeSeconds() > 0);
   });
 
-  it('finds the start of a process', async (t) => {
+  it('finds the start of a process, by wall clock and in ticks', async (t) => {
     const before = Date.now();
     const beforeUs = monotonicUs();
     const child = spawn('cat');

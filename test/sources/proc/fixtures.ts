@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { packageRoot } from '../../../src/base/package-root';
 
-/** Kernels whose layout of the files in test/fixtures/proc differs. */
+/** Kernels with different layouts of the files in test/fixtures/proc. */
 export const KERNELS = ['3.10', '4.18', '5.14', '6.1', '6.18'] as const;
 export type Kernel = (typeof KERNELS)[number];
 
@@ -20,7 +20,7 @@ export function fixture(kernel: Kernel, pid: number, name: string): Buffer {
   return readFileSync(join(fixtureRoot(kernel), String(pid), name));
 }
 
-/** A text in a larger buffer whose rest holds what an earlier, longer read left there. */
+/** A text at the start of a larger buffer; the rest is left from an earlier, longer read. */
 export function inUsedBuffer(text: Buffer | string): readonly [Buffer, number] {
   const bytes = Buffer.from(text as string);
   const stale = Buffer.from(

@@ -7,7 +7,7 @@ import { fixture, garbage, inUsedBuffer, KERNELS, prefixes, PROCESS } from './fi
 const SEEN = { readChars: 323934931, writtenChars: 323929600, readBytes: 4096, writtenBytes: 323932160 };
 
 describe('parseIo', () => {
-  it('reads the four counters, and no cancelled writes for written bytes', () => {
+  it('reads the four counters, and does not take cancelled writes as written bytes', () => {
     for (const kernel of KERNELS) assert.deepEqual(parseIo(...inUsedBuffer(fixture(kernel, PROCESS, 'io'))), SEEN);
   });
 
@@ -18,14 +18,14 @@ describe('parseIo', () => {
     assert.equal(parseIo(...inUsedBuffer(text))?.writtenBytes, 2 ** 52);
   });
 
-  it('is null where a line is missing', () => {
+  it('returns null where a line is missing', () => {
     const text = fixture('6.1', PROCESS, 'io');
     for (const cut of prefixes(text).slice(0, text.indexOf('\nwrite_bytes:')))
       assert.equal(parseIo(...inUsedBuffer(cut)), null);
     assert.equal(parseIo(...inUsedBuffer(text.toString().replace('wchar', 'xchar'))), null);
   });
 
-  it('makes finite numbers or null of garbage', () => {
+  it('yields numbers, none negative, or null from garbage', () => {
     fc.assert(
       fc.property(garbage(fixture('6.1', PROCESS, 'io')), (bytes) => {
         const io = parseIo(...inUsedBuffer(bytes));

@@ -13,7 +13,7 @@ Max file locks            unlimited            unlimited            locks
 `;
 
 describe('parseAddressSpaceLimit', () => {
-  it('takes the hard limit', () => {
+  it('returns the hard limit', () => {
     assert.equal(parseAddressSpaceLimit(limits('1073741824', '4294967296')), 4294967296);
     assert.equal(parseAddressSpaceLimit(limits('1073741824', 'unlimited')), Infinity);
     assert.equal(parseAddressSpaceLimit(limits('unlimited', 'unlimited')), Infinity);
@@ -23,7 +23,7 @@ describe('parseAddressSpaceLimit', () => {
     assert.notEqual(parseAddressSpaceLimit(readFileSync('/proc/self/limits', 'latin1')), null);
   });
 
-  it('is null where nothing is told, and a number or null for any text', () => {
+  it('returns null without a limit in the text, and a number or null for any text', () => {
     const text = limits('1073741824', '4294967296');
     for (const garbage of ['', 'Max address space', text.replace('address', 'adress'), limits('x', 'y')])
       assert.equal(parseAddressSpaceLimit(garbage), null);

@@ -53,7 +53,7 @@ describe('ProcessFiles on a fixture tree', () => {
     assert.equal(budget.left, 10);
   });
 
-  it('tells what has no memory', () => {
+  it('returns no memory for a kernel thread and a zombie', () => {
     for (const pid of [KERNEL_THREAD, ZOMBIE]) {
       const files = new ProcessFiles(pid, { left: 0 }, fixtureRoot('5.14'));
       assert.equal(files.memory(), null);
@@ -61,7 +61,7 @@ describe('ProcessFiles on a fixture tree', () => {
     }
   });
 
-  it('answers nothing for a process that is not there', () => {
+  it('returns null for a process that does not exist', () => {
     const files = new ProcessFiles(77, { left: 1 }, fixtureRoot('5.14'));
     assert.equal(files.stat(), null);
     assert.equal(files.memory(), null);
@@ -74,7 +74,7 @@ describe('ProcessFiles on a fixture tree', () => {
     files.close();
   });
 
-  it('knows whether a kernel lists children, and all pids', () => {
+  it('says whether a kernel lists children, and lists all pids', () => {
     assert.equal(listsChildren(fixtureRoot('3.10')), false);
     assert.deepEqual([...allPids(fixtureRoot('3.10'))].sort(), [KERNEL_THREAD, PROCESS, ZOMBIE]);
   });
@@ -96,7 +96,7 @@ describe('ProcessFiles on a fixture tree', () => {
 });
 
 describe('ProcessFiles on living processes', () => {
-  it('reads this process, and what others may not see of it', () => {
+  it('reads this process, and the files that only its user may read', () => {
     const files = new ProcessFiles(process.pid, { left: 10 });
     assert.equal(files.stat()?.ppid, process.ppid);
     assert.ok((files.memory()?.vmRss ?? 0) > 1024);
@@ -106,7 +106,7 @@ describe('ProcessFiles on living processes', () => {
     files.close();
   });
 
-  it('answers null after the end, never with a process that got the same pid', async (t) => {
+  it('returns null after a process has ended', async (t) => {
     const child = started(t, 'sleep', '300');
     const files = new ProcessFiles(child.pid, { left: 10 });
     assert.notEqual(files.stat(), null);
@@ -114,7 +114,7 @@ describe('ProcessFiles on living processes', () => {
     assert.notEqual(files.statm(), null);
     assert.notEqual(files.io(), null);
     await ended(child);
-    // What a path would find does not matter: the descriptors stay bound to the process that has gone.
+    // The descriptors stay bound to the process that has gone, whoever gets its pid.
     assert.equal(files.stat(), null);
     assert.equal(files.memory(), null);
     assert.equal(files.statm(), null);
@@ -123,12 +123,12 @@ describe('ProcessFiles on living processes', () => {
     files.close();
   });
 
-  it('marks what it has run: another mark when it has run, the same while it sleeps', async (t) => {
+  it('returns another mark after the process has run, and the same mark while it sleeps', async (t) => {
     const child = spawn('cat', [], { stdio: ['pipe', 'pipe', 'ignore'] });
     t.after(() => child.kill('SIGKILL'));
     await once(child, 'spawn');
     const files = new ProcessFiles(child.pid ?? 0, { left: 10 });
-    // One that is about to sleep may still have a moment to run.
+    // A process that is about to sleep may still run for a moment.
     const asleep = await until(async () => {
       const mark = files.stat()?.state === 'S' ? files.ran() : null;
       await delay(50);
@@ -162,7 +162,7 @@ describe('ProcessFiles on living processes', () => {
     assert.equal(openDescriptors(), before);
   });
 
-  it('works without any budget', async (t) => {
+  it('reads without keeping a descriptor where the budget is 0', async (t) => {
     const child = started(t, 'sleep', '300');
     const before = openDescriptors();
     const files = new ProcessFiles(child.pid, { left: 0 });
@@ -214,26 +214,30 @@ describe('ProcessFiles on living processes', () => {
     }
   });
 
-  it('refuses what belongs to others once, and reads on what it may', { skip: process.getuid?.() !== 0 }, async (t) => {
-    const script = `
+  it(
+    "returns null for files of another user's process that it may not read, and reads the others",
+    { skip: process.getuid?.() !== 0 },
+    async (t) => {
+      const script = `
       const { ProcessFiles } = require(process.argv[1]);
       const files = new ProcessFiles(Number(process.argv[2]), { left: 10 });
       const seen = [0, 1].map(() => [files.io(), files.stat() !== null, files.memory() !== null, files.executable()]);
       process.stdout.write(JSON.stringify(seen));`;
-    const child = started(t, 'sleep', '300');
-    const reader = spawn(
-      process.execPath,
-      ['-e', script, require.resolve('../../../src/sources/proc/process-files'), String(child.pid)],
-      { uid: 65534, gid: 65534, stdio: ['ignore', 'pipe', 'inherit'] },
-    );
-    let text = '';
-    reader.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
-    await once(reader, 'close');
-    assert.deepEqual(JSON.parse(text), [
-      [null, true, true, null],
-      [null, true, true, null],
-    ]);
-  });
+      const child = started(t, 'sleep', '300');
+      const reader = spawn(
+        process.execPath,
+        ['-e', script, require.resolve('../../../src/sources/proc/process-files'), String(child.pid)],
+        { uid: 65534, gid: 65534, stdio: ['ignore', 'pipe', 'inherit'] },
+      );
+      let text = '';
+      reader.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+      await once(reader, 'close');
+      assert.deepEqual(JSON.parse(text), [
+        [null, true, true, null],
+        [null, true, true, null],
+      ]);
+    },
+  );
 
   it('reads a process whose first thread has exited', { skip: burnersObstacle() ?? false }, async (t) => {
     const child = started(t, burner('leader-exits'), '--mib=16', '--threads=2', '--grow=0', '--hold=300000');

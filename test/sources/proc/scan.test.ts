@@ -10,7 +10,7 @@ describe('readNumber', () => {
     assert.equal(readNumber(text, 9, text.length), 34);
   });
 
-  it('is 0 where no digit stands', () => {
+  it('returns 0 where there is no digit', () => {
     assert.equal(readNumber(text, 0, text.length), 0);
     assert.equal(readNumber(text, text.length, text.length), 0);
   });
@@ -27,13 +27,13 @@ describe('readNumber', () => {
 });
 
 describe('afterByte', () => {
-  it('is the offset behind the next such byte', () => {
+  it('returns the offset after the next such byte', () => {
     assert.equal(afterByte(text, 0x20, 0, text.length), 3);
     assert.equal(afterByte(text, 0x20, 3, text.length), 4);
     assert.equal(afterByte(text, 0x62, 0, text.length), 2);
   });
 
-  it('is -1 where there is none before the end', () => {
+  it('returns -1 where there is no such byte before the end', () => {
     assert.equal(afterByte(text, 0x78, 0, 5), -1);
     assert.equal(afterByte(text, 0x5a, 0, text.length), -1);
   });

@@ -26,7 +26,7 @@ function isSound(stat: Stat | null): boolean {
 }
 
 describe('parseStat', () => {
-  it('reads what the sampler needs, whatever the kernel', () => {
+  it('reads the fields that the sampler needs, on every kernel', () => {
     const commands = { '3.10': 'python', '4.18': 'tmux: server', '5.14': 'a) R 1 (b', '6.1': 'Größe µ', '6.18': 'cat' };
     for (const kernel of KERNELS) {
       const { startTicks, image, ...stat } = parsed(fixture(kernel, PROCESS, 'stat'));
@@ -51,7 +51,7 @@ describe('parseStat', () => {
     assert.equal(parsed(fixture('5.14', PROCESS, 'stat')).startTicks, 99999999999);
   });
 
-  it('tells a zombie that never executed anything', () => {
+  it('recognises a zombie that never executed anything', () => {
     for (const kernel of KERNELS) {
       const stat = parsed(fixture(kernel, ZOMBIE, 'stat'));
       assert.equal(stat.state, 'Z');
@@ -69,7 +69,7 @@ describe('parseStat', () => {
     }
   });
 
-  it('takes any command: blanks, parentheses, newlines, foreign bytes', () => {
+  it('reads any command: blanks, parentheses, newlines, foreign bytes', () => {
     for (const comm of ['', ' ', ')', '(', ')) Z 1 (', 'a\nb', ') S 1 1 1 1 1 1 1', '日本語', '(sd-pam)'])
       assert.deepEqual({ ...parsed(`17 (${comm})${REST}`), comm: '' }, { ...parsed(`17 (x)${REST}`), comm: '' }, comm);
     assert.equal(parsed(`17 (a\nb)${REST}`).comm, 'a\nb');
@@ -95,18 +95,18 @@ describe('parseStat', () => {
     assert.notEqual(at(140729103765056, 140729103768037), here);
   });
 
-  it('takes a negative priority field as such', () => {
+  it('reads a negative number', () => {
     assert.equal(parsed(`17 (x)${REST.replace(' 4241 4241 4241 ', ' -1 4241 4241 ')}`).ppid, -1);
   });
 
-  it('refuses what is cut before the start time', () => {
+  it('returns null for a text that is cut before the start time', () => {
     const text = fixture('6.18', PROCESS, 'stat');
     const start = text.indexOf(' 361931 ');
     for (const cut of prefixes(text).slice(0, start + 1)) assert.equal(parseStat(...inUsedBuffer(cut)), null);
     for (const cut of prefixes(text)) assert.ok(isSound(parseStat(...inUsedBuffer(cut))));
   });
 
-  it('makes finite numbers or null of garbage', () => {
+  it('yields numbers or null from garbage', () => {
     fc.assert(
       fc.property(garbage(...KERNELS.map((kernel) => fixture(kernel, PROCESS, 'stat'))), (bytes) =>
         isSound(parseStat(...inUsedBuffer(bytes))),

@@ -13,7 +13,7 @@ describe('parseStatm', () => {
     });
   });
 
-  it('is all zero where there is no address space', () => {
+  it('returns zeros where there is no address space', () => {
     for (const kernel of KERNELS)
       for (const pid of [KERNEL_THREAD, ZOMBIE])
         assert.deepEqual(parseStatm(...inUsedBuffer(fixture(kernel, pid, 'statm'))), { size: 0, resident: 0 });
@@ -26,12 +26,12 @@ describe('parseStatm', () => {
     });
   });
 
-  it('refuses one number, and nothing', () => {
+  it('returns null for a single number and for an empty text', () => {
     assert.equal(parseStatm(...inUsedBuffer('')), null);
     assert.equal(parseStatm(...inUsedBuffer('765')), null);
   });
 
-  it('makes finite numbers or null of garbage', () => {
+  it('yields numbers, none negative, or null from garbage', () => {
     fc.assert(
       fc.property(garbage(fixture('6.1', PROCESS, 'statm')), (bytes) => {
         const statm = parseStatm(...inUsedBuffer(bytes));

@@ -56,7 +56,7 @@ describe('parseStatusMemory', () => {
     });
   });
 
-  it('takes lines that it does not know, and another order', () => {
+  it('ignores unknown lines, and accepts another order', () => {
     const text = fixture('6.1', PROCESS, 'status').toString();
     const block = text.split('\n').filter((line) => /^(Vm|Rss)/.test(line));
     const [peak, ...others] = block;
@@ -66,7 +66,7 @@ describe('parseStatusMemory', () => {
     assert.deepEqual(memoryOf(text.replace(block.join('\n'), reordered)), memoryOf(text));
   });
 
-  it('does without the swap line of a kernel that has no swap', () => {
+  it('reads 0 swap where the kernel has no swap line', () => {
     const text = fixture('6.1', PROCESS, 'status')
       .toString()
       .replace(/VmSwap:.*\n/, '');
@@ -74,12 +74,12 @@ describe('parseStatusMemory', () => {
     assert.equal(memoryOf(text)?.vmRss, 80000);
   });
 
-  it('is null for kernel threads, zombies, and a process whose first thread has exited', () => {
+  it('returns null for kernel threads and zombies', () => {
     for (const kernel of KERNELS)
       for (const pid of [KERNEL_THREAD, ZOMBIE]) assert.equal(memoryOf(fixture(kernel, pid, 'status')), null);
   });
 
-  it('is null where the text is cut before the resident set', () => {
+  it('returns null where the text is cut before the resident set', () => {
     const text = fixture('6.18', PROCESS, 'status');
     const end = text.indexOf('VmRSS:');
     for (const cut of prefixes(text).slice(0, end)) assert.equal(memoryOf(cut), null);
@@ -91,7 +91,7 @@ describe('parseStatusMemory', () => {
     assert.equal(memoryOf(text)?.vmRss, 2 ** 42);
   });
 
-  it('makes finite numbers or null of garbage', () => {
+  it('yields numbers, none negative, or null from garbage', () => {
     fc.assert(
       fc.property(garbage(...KERNELS.map((kernel) => fixture(kernel, PROCESS, 'status'))), (bytes) => {
         const memory = memoryOf(bytes);
@@ -112,7 +112,7 @@ describe('isBeingKilled', () => {
       assert.equal(killed(pending), false, pending);
   });
 
-  it('sees none in the text of each kernel, nor where the line is missing or cut', () => {
+  it('sees no SIGKILL in the text of each kernel, nor where the line is missing or cut', () => {
     for (const kernel of KERNELS)
       assert.equal(isBeingKilled(...inUsedBuffer(fixture(kernel, PROCESS, 'status'))), false);
     for (const text of ['Name:\tx\n', 'Name:\tx\nSigPnd:\t0000000000000100'])
@@ -129,12 +129,12 @@ describe('hasGroup', () => {
     for (const groups of ['20007', '20007 ', '1 20007 3 ', '1 2 20007']) assert.equal(has(groups, 20007), true, groups);
   });
 
-  it('does not take part of a number, nor a number of another line', () => {
+  it('does not match a part of a number, nor a number in another line', () => {
     for (const groups of ['', ' ', '120007', '200070', '2000 7', '39 203 1001 '])
       assert.equal(has(groups, 20007), false, groups);
   });
 
-  it('finds it in the text of each kernel', () => {
+  it('finds the group in the text of each kernel', () => {
     for (const kernel of KERNELS) {
       for (const pid of [PROCESS, ZOMBIE])
         assert.equal(hasGroup(...inUsedBuffer(fixture(kernel, pid, 'status')), 20007), true);
@@ -151,7 +151,7 @@ describe('hasGroup', () => {
   });
 });
 
-describe('parentPid, realUid', () => {
+describe('parentPid and realUid', () => {
   it('read the text of each kernel', () => {
     for (const kernel of KERNELS) {
       const text = inUsedBuffer(fixture(kernel, PROCESS, 'status'));
@@ -160,12 +160,12 @@ describe('parentPid, realUid', () => {
     }
   });
 
-  it('say so when the line is missing', () => {
+  it('return 0 and null where the line is missing', () => {
     assert.equal(parentPid(...inUsedBuffer('Name:\tx\n')), 0);
     assert.equal(realUid(...inUsedBuffer('Name:\tx\n')), null);
   });
 
-  it('take garbage without throwing', () => {
+  it('return no negative number, and throw nothing, for garbage', () => {
     fc.assert(
       fc.property(garbage(fixture('4.18', PROCESS, 'status')), (bytes) => {
         assert.ok(parentPid(...inUsedBuffer(bytes)) >= 0);
@@ -179,7 +179,7 @@ describe('parentPid, realUid', () => {
 describe('supplementaryGroups', () => {
   const groupsOf = (text: Buffer | string): readonly number[] => supplementaryGroups(...inUsedBuffer(text));
 
-  it('reads them all, or none', () => {
+  it('returns all groups, or none', () => {
     assert.deepEqual(
       groupsOf('Name:\tx\nGroups:\t4 24 41503 4294967295 \nVmPeak:\t1 kB\n'),
       [4, 24, 41503, 4294967295],
@@ -188,7 +188,7 @@ describe('supplementaryGroups', () => {
     assert.deepEqual(groupsOf('Name:\tx\n'), []);
   });
 
-  it('are those of which hasGroup tells, on every kernel', () => {
+  it('returns the groups that hasGroup finds, on every kernel', () => {
     for (const kernel of KERNELS) {
       const text = fixture(kernel, PROCESS, 'status');
       for (const group of groupsOf(text)) assert.equal(hasGroup(...inUsedBuffer(text), group), true);
@@ -206,7 +206,7 @@ describe('supplementaryGroups', () => {
     );
   });
 
-  it('throws at nothing', () => {
+  it('returns a list for any text', () => {
     fc.assert(
       fc.property(garbage(fixture('5.14', PROCESS, 'status')), (text) => assert.ok(Array.isArray(groupsOf(text)))),
     );
