@@ -10,7 +10,7 @@ import { fieldReference, metricReference, questionReference, settingsReference }
 import { duckdbViews } from './duckdb-views';
 import { supportMatrix } from './support-matrix';
 
-/** `npm run generate`: writes anew what is made from the code and checked in. */
+/** Files that are made from the code and checked in; `npm run generate` writes them anew. */
 export const GENERATED: readonly { readonly path: string; readonly make: (present: string) => string }[] = [
   { path: 'sql/accounting/sqlite/001-schema.sql', make: sqliteSchema },
   { path: 'sql/accounting/postgres/001-schema.sql', make: postgresSchema },

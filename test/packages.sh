@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs what the tests can use, of Debian: a real Grid Engine, a C compiler, rivals to compare with, qemu,
-# PostgreSQL and PgBouncer, a browser, Prometheus and others that figures are sent to, what makes packages and rolls them out, what reads HDF5,
-# the shells that completion is for, what checks manual pages and XML.
+# Installs the Debian packages that tests can use: a real Grid Engine, a C compiler, programs to compare with, qemu,
+# PostgreSQL and PgBouncer, a browser, Prometheus and other targets of exports, tools for packages and rollouts,
+# readers of HDF5, the shells with completion, checkers of manual pages and XML.
 # Where that can't be done, it says so and the tests that need them print that they were skipped.
 set -u
 wanted='gridengine-master gridengine-exec gridengine-client gridengine-common iproute2 gcc libc6-dev procps
@@ -19,7 +19,7 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q >/dev/null || true
-# The tests start servers of their own: none is to be made and started by the installation.
+# The tests start their own servers: the installation must not create and start one.
 case "$missing" in
 *postgresql*)
   mkdir -p /etc/postgresql-common
@@ -36,7 +36,7 @@ fi
 install() {
   apt-get install -q -y --no-install-recommends "$@" >/dev/null
 }
-# One that is not to be had would keep all others away.
+# One unavailable package would keep all others from being installed.
 # shellcheck disable=SC2086
 install $missing || for package in $missing; do
   install "$package" || echo "skipped: $package could not be installed"

@@ -17,14 +17,14 @@ import { SETTING_NAMES, valueToml } from '../src/record/settings';
 import { SETTINGS } from '../src/record/settings-table';
 import { TOTALS, TOTALS_NAMES } from '../src/record/totals';
 
-/** What docs/ says of the record, its sums and the settings, from the tables that the program itself is made from. */
+/** Pages of docs/ on the record, its sums, the settings and metrics, made from the tables that the program uses. */
 
 const WIDTH = 100;
 
 export const QUESTIONS = join(packageRoot(), 'docs', 'sql');
 export const questionFiles = (): readonly string[] => readdirSync(QUESTIONS).sort();
 
-/** Text in lines, the first after `head`, the others after as many blanks. */
+/** Text wrapped into lines, the first after `head`, the others after as many blanks. */
 function wrapped(text: string, head = ''): string {
   const lines: string[] = [];
   let line = head;
@@ -116,7 +116,7 @@ export function fieldReference(): string {
   ].join('\n');
 }
 
-/** docs/sql: its first line asks, other comments explain. */
+/** A file of docs/sql: its first comment is the question, the others explain it. */
 function questionText(file: string): readonly string[] {
   const lines = readFileSync(join(QUESTIONS, file), 'utf8').trimEnd().split('\n');
   const [question = '', ...comments] = lines.flatMap((line) => /^-- (.*)/.exec(line)?.[1] ?? []);

@@ -10,13 +10,13 @@ import { lineOf, summaryOf } from './runner/summary';
 import { PROGRAM_VARIABLE, release } from './support/released';
 import { endRunning, runTests, type Result } from './runner/test-process';
 
-/** A cell takes half a processor, and so do unit tests on the whole: many wait. */
+/** A cell uses half a processor, and so do unit tests on average, as many of them wait. */
 const SEVERAL = availableParallelism() + 2;
 
-/** How many run at once at most, by what they need. */
+/** Most test processes at once, by what they need. */
 const WORKERS: Readonly<Record<Need, number>> = { processor: SEVERAL, cell: SEVERAL, machine: 1 };
 
-/** Cells are numbered from the one after this: another suite on the same machine starts elsewhere. */
+/** The first cell has the number after this: another suite on the same machine starts elsewhere. */
 const FIRST_CELL = Number(process.env.QMEMACCT_TEST_CELL ?? '0');
 
 const cellOf = (worker: number): string => String(FIRST_CELL + worker);
@@ -24,16 +24,16 @@ const cellOf = (worker: number): string => String(FIRST_CELL + worker);
 let isInterrupted = false;
 
 const LOGS = join(packageRoot(), 'dist', 'test-output');
-/** What the tests start and install: the programs that sites get, which start in two thirds of the time. */
+/** The release that the tests start and install; its programs start in two thirds of the time of the checkout's. */
 const RELEASE = join(packageRoot(), 'dist', 'test-release');
 
-/** Runs the files, as many at once as there are workers; each worker has a cell of its own, if the file wants one. */
+/** Runs the files, as many at once as there are workers; each worker has a cell of its own for files that want one. */
 async function runAll(files: readonly TestFiles[], need: Need): Promise<readonly Result[]> {
   const waiting = files.filter((file) => file.need === need);
   const results: Result[] = [];
   const worker = async (number: number): Promise<void> => {
     for (;;) {
-      // What waits for a processor looks again and again meanwhile, and takes more of them.
+      // Tests that wait for a processor poll meanwhile, which takes even more of it.
       if (number > 1) await hasRoom(() => waiting.length === 0);
       const next = isInterrupted ? undefined : waiting.shift();
       if (next === undefined) return;
@@ -47,10 +47,10 @@ async function runAll(files: readonly TestFiles[], need: Need): Promise<readonly
   return results;
 }
 
-/** So few files may have met a bad moment of the machine; more of them are a fault of the program. */
+/** At most so many failures may be due to a busy machine; more are a fault of the program. */
 const MOST_AGAIN = 3;
 
-/** Runs what failed once more, when all else is over. */
+/** Runs failed files once more, after all others. */
 async function runAgain(first: Result): Promise<Result> {
   const { files } = first;
   const environment = { ...files.environment, QMEMACCT_TEST_CELL: cellOf(1) };
@@ -59,7 +59,7 @@ async function runAgain(first: Result): Promise<Result> {
   return { ...result, firstOutput: first.output };
 }
 
-/** Brings down what files that did not end left of their cells. */
+/** Takes down the cells of files that did not end. */
 async function downCells(): Promise<void> {
   await Promise.all(Array.from({ length: WORKERS.cell }, (_, index) => downCell(stateDirOf(FIRST_CELL + index + 1))));
 }

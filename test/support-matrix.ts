@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../src/base/package-root';
 
-/** What docs/ says of the versions of Grid Engine: what the tests run on each, and what stands for the others. */
+/** docs/versions.md: which tests run on each version of Grid Engine, and what supports the others. */
 
-/** `kind`: of the cells that the tests bring up; null: no such cell can be had. */
+/** `kind`: of the cells that the tests bring up; null: the tests can have no cell of this version. */
 const VERSIONS = [
   { name: '6.2u5', kind: null, fixtures: ['sge-6.2'] },
   { name: 'OGS 2011.11', kind: null, fixtures: ['ogs-2011'] },
@@ -47,7 +47,7 @@ function standing({ recorded }: Capability, { kind, fixtures }: (typeof VERSIONS
   return 'source';
 }
 
-/** As prettier has it. */
+/** A table as prettier formats it. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = head.map((cell, column) => Math.max(3, cell.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>

@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { getPriority, setPriority } from 'node:os';
 
-/** An idle machine starts Node in 40 to 100 ms; one that takes longer than this meets no bound of time. */
+/** An idle machine starts Node in 40 to 100 ms; a machine that takes longer than this meets no time bound. */
 const CONTROL_MS = 400;
 
-/** The priority (nice) of what is held to a bound of time, so that other work is not what is measured. */
+/** The priority (nice) of code with a time bound, so that other work on the machine is not measured. */
 export const FIRST = -15;
 
-/** Runs at that priority, with all that it starts, where this may be asked for. */
-async function first(attempt: () => unknown): Promise<void> {
+/** Runs an attempt and all that it starts at that priority, where the user may set it. */
+async function atFirstPriority(attempt: () => unknown): Promise<void> {
   const usual = getPriority();
   try {
     setPriority(FIRST);
@@ -23,15 +23,15 @@ async function first(attempt: () => unknown): Promise<void> {
 }
 
 /**
- * Tries what a busy machine may spoil now and then: passes as soon as one attempt does, and fails as the last one did,
- * unless the machine is so busy that a control takes longer than `most` ms as well.
- * For bounds of time only; what must always hold is asserted once.
+ * Repeats an attempt that a busy machine may spoil: passes as soon as one does, and fails as the last one did,
+ * unless the machine is so busy that starting Node takes longer than `most` ms.
+ * For time bounds only; whatever must always hold is asserted once.
  */
 export async function oneOf(tries: number, attempt: () => unknown, most = CONTROL_MS): Promise<void> {
   for (let left = tries; ; left--) {
     const control = controlMs();
     try {
-      await first(attempt);
+      await atFirstPriority(attempt);
       return;
     } catch (error) {
       if (left > 1) continue;

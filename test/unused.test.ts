@@ -9,9 +9,9 @@ const EXPORT = /^export (?:async )?(?:function|const|class|interface|type|let|en
 const IMPORT = /(?:\bfrom |\bimport |\bimport\(|\brequire\(|\bresolve\()'([^']+)'/g;
 /** A program that is started, by the name that the compiler gives it. */
 const STARTED = /\b([\w-]+)\.js\b/g;
-/** Checks of the compiler's: nobody needs them at run time. */
+/** Types that the compiler checks, which nothing needs at run time, end in this. */
 const COMPILE_TIME = 'IsListed';
-/** Tools that scripts start, and what the compiler itself takes. */
+/** Packages that scripts start or the compiler reads. */
 const TOOLS = ['esbuild', 'eslint', 'prettier', 'typescript', '@types/node'];
 
 function textsBelow(directory: string, isWanted: (name: string) => boolean): ReadonlyMap<string, string> {
@@ -24,7 +24,7 @@ const source = textsBelow('src', (name) => name.endsWith('.ts'));
 const tests = textsBelow('test', (name) => name.endsWith('.ts'));
 const all = new Map([...source, ...tests]);
 const manifest = readFileSync(join(packageRoot(), 'package.json'), 'utf8');
-/** What starts programs, besides the program itself. */
+/** Texts that start programs, besides the program itself. */
 const launchers = [...textsBelow('bin', () => true), ...textsBelow('hooks', () => true)].map(([, text]) => text);
 
 function imports(text: string): readonly string[] {
@@ -55,8 +55,8 @@ function dependencies(kind: 'dependencies' | 'devDependencies' | 'optionalDepend
   return Object.keys((JSON.parse(manifest) as Record<string, object>)[kind] ?? {});
 }
 
-describe('what is there is used', () => {
-  it('every export of src, by another module', () => {
+describe('the repository', () => {
+  it('uses every export of src in another module', () => {
     const users = new Map<string, Set<string>>();
     for (const [file, text] of all)
       for (const [word] of text.matchAll(/\b[A-Za-z_]\w*\b/g))
@@ -69,7 +69,7 @@ describe('what is there is used', () => {
     assert.deepEqual(unused, [], 'not exported, or not there');
   });
 
-  it('every file of src, by the program itself or a script of package.json', () => {
+  it('uses every file of src in the program itself or a script of package.json', () => {
     const roots = [...started([...launchers, ...source.values()], source.keys()), ...started([manifest], tests.keys())];
     const used = needed(roots, all);
     assert.deepEqual(
@@ -79,7 +79,7 @@ describe('what is there is used', () => {
     );
   });
 
-  it('every file of test, by a test or a script', () => {
+  it('uses every file of test in a test or a script', () => {
     const scripts = started([manifest, ...tests.values()], tests.keys());
     const used = needed([...[...tests.keys()].filter((file) => file.endsWith('.test.ts')), ...scripts], all);
     assert.deepEqual(
@@ -88,7 +88,7 @@ describe('what is there is used', () => {
     );
   });
 
-  it('every dependency: by src, or, of those for development, by tests or tools', () => {
+  it('uses every dependency in src, or those for development in tests or tools', () => {
     const packagesOf = (texts: Iterable<string>): ReadonlySet<string> =>
       new Set([...texts].flatMap(imports).map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name));
     const atRunTime = packagesOf(source.values());

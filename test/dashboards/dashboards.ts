@@ -7,18 +7,18 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { builtPanel, SOURCE, type Panel } from './panel';
 
-/** A name that viewers choose: of a host, a user ... */
+/** A name that viewers choose, of a host, a user ... */
 interface Variable {
   readonly name: string;
   readonly label: string;
-  /** The label of these series has the names. */
+  /** The series whose label of this name has the choices. */
   readonly of: string;
-  /** One at a time; else any number, and all at first. */
+  /** True: viewers choose one at a time; else any number, and all at first. */
   readonly isOne?: boolean;
 }
 
 interface Dashboard {
-  /** Of its file. */
+  /** Name of its file, without .json. */
   readonly name: string;
   readonly title: string;
   readonly variables: readonly Variable[];
@@ -43,7 +43,7 @@ const ranking = (title: string, legend: string, query: string): Panel => ({
   queries: { [legend]: query },
 });
 
-/** By peaks and by Grid Engine's figure. */
+/** Unused memory, by peaks and by Grid Engine's figures. */
 const unused = (of: 'owner' | 'project' | 'job_name', chosen = ''): string =>
   `(qmemacct_${of}_day_unused_byte_seconds${chosen} + qmemacct_${of}_day_unused_by_grid_engine_byte_seconds${chosen})`;
 
@@ -252,7 +252,7 @@ function variableOf({ name, label, of, isOne = false }: Variable): QueryVariable
 }
 
 function dashboardText({ name, title, variables, panels }: Dashboard): string {
-  // What its successor makes is for Grafana 12 and later alone.
+  // The dashboards of its successor need Grafana 12 or later.
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   const builder = new DashboardBuilder(title)
     .uid(`qmemacct-${name}`)

@@ -15,14 +15,14 @@ import type { MetricHelp } from '../../src/export/prometheus/metric';
 import { nodeMetrics } from '../../src/export/prometheus/node-metrics';
 import { SERVER_METRICS } from '../../src/export/prometheus/server-metrics';
 
-/** What an admin asks, and the queries that answer it. */
+/** A question of an admin, and the queries that answer it. */
 export interface Panel {
   /** The latest value; values over time; the largest now. */
   readonly kind: 'number' | 'graph' | 'ranking';
   readonly title: string;
-  /** By what their lines are called. */
+  /** By the legend of their lines. */
   readonly queries: Readonly<Record<string, string>>;
-  /** Where a query makes another unit of its metrics'. */
+  /** The unit of the result, where a query changes that of its metrics. */
   readonly unit?: string;
 }
 
@@ -38,7 +38,7 @@ const RANKED = 15;
 
 const BYTE_SECONDS = 'byte_seconds';
 
-/** What Grafana calls our units. It has none for memory over time. */
+/** Grafana's names of our units. It has none for memory over time. */
 const UNITS: ReadonlyMap<string, string> = new Map([
   ['', 'none'],
   ['bytes', 'bytes'],
@@ -92,7 +92,7 @@ const ranking = (): BarGauge =>
     .displayMode(BarGaugeDisplayMode.Basic)
     .valueMode(BarGaugeValueMode.Text);
 
-/** The panel as Grafana takes it: what its metrics mean is its description. Throws for what is no metric. */
+/** The panel for Grafana; its description is the meaning of its metrics. Throws for an unknown metric. */
 export function builtPanel(panel: Panel, id: number): Builder<BuiltPanel> {
   const unit = UNITS.get(unitOf(panel));
   if (unit === undefined) throw new Error(`${panel.title}: Grafana has no unit ${unitOf(panel)}`);
