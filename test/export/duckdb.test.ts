@@ -37,7 +37,7 @@ const skip = isThere ? false : `no ${PACKAGE}: npm install --no-save ${PACKAGE}`
 
 const EVER = ['--since', '1970-01-02', '--until', '9999-01-01'];
 
-/** A site with a store and what a node has, and its exports. */
+/** A site with a store and the state of a node, and its exports. */
 class Site {
   readonly directory = temporaryDirectory();
   readonly accounting = join(this.directory, 'accounting.db');
@@ -76,7 +76,7 @@ async function connect(t: TestContext): Promise<DuckDBConnection> {
 const ask = async (connection: DuckDBConnection, sql: string): Promise<readonly Values[]> =>
   (await connection.runAndReadAll(sql)).getRowObjectsJS();
 
-/** As JSON has it. */
+/** A value as JSON has it. */
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value);
   return value instanceof Date ? value.toISOString() : value;
@@ -108,7 +108,7 @@ describe('Parquet in DuckDB', { skip }, () => {
   });
 
   for (const what of ['records', 'series', 'samples'])
-    it(`says of ${what} what JSON Lines say`, async (t) => {
+    it(`has the same ${what} as JSON Lines`, async (t) => {
       const parquet = await site.export(what, 'parquet');
       const lines = readFileSync(await site.export(what, 'jsonl'), 'utf8')
         .trimEnd()

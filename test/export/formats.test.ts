@@ -62,7 +62,7 @@ async function throughSqlite(table: Table): Promise<readonly (readonly unknown[]
   );
 }
 
-/** RFC 4180, as a reader that knows nothing of us. */
+/** A plain reader of RFC 4180. */
 function parseCsv(text: string): readonly (readonly string[])[] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -83,7 +83,7 @@ describe('an exported table', () => {
     assert.deepEqual(await readParquet(bytes), rows);
   });
 
-  it('holds whatever a record may say', async () => {
+  it('holds the values of any record in every format', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(arbitraryRecord(), { minLength: 1, maxLength: 5 }), async (records) => {
         const rows = records.map(rowOf);
@@ -130,7 +130,7 @@ describe('an exported table', () => {
     );
   });
 
-  it('of Parquet is in groups of rows that are written one by one', async () => {
+  it('has its rows in several groups in Parquet', async () => {
     const columns: readonly ColumnFacts[] = [
       { name: 'n', type: 'integer', unit: null, help: 'a number' },
       { name: 'word', type: 'text', unit: null, help: 'a word' },
@@ -155,7 +155,7 @@ describe('an exported table', () => {
     assert.deepEqual(await throughSqlite(tableOf(PLAIN_COLUMNS, [])), []);
   });
 
-  it('has beside it what its columns are', async () => {
+  it('has a file beside it that describes its columns', async () => {
     const path = join(temporaryDirectory(), 'records.csv');
     const rows = await writeTableFile(tableOf(PLAIN_COLUMNS, [rowOf(realisticRecords().next())]), 'csv', path, {
       what: 'records',

@@ -31,7 +31,7 @@ async function written(table: Table): Promise<string> {
   return path;
 }
 
-/** The library takes texts for Latin-1, which is Windows-1252 to some versions of Node. */
+/** The library decodes texts as Latin-1, which some versions of Node take as Windows-1252. */
 const LATIN = new TextDecoder('latin1').decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
 const decoded = (cell: Cell): Cell =>
   typeof cell === 'string' ? Buffer.from(Array.from(cell, (text) => LATIN.indexOf(text))).toString() : cell;
@@ -70,7 +70,7 @@ function inHdf5({ type }: ColumnFacts, value: TableValue): Cell {
 const rowOf = (record: Parameters<(typeof PLAIN_COLUMNS)[number]['value']>[0]): Row =>
   PLAIN_COLUMNS.map((column) => tableValue(column, record));
 
-/** Of one second of a run. */
+/** A sample of a run; `id` null: of the node. */
 const sample = (id: number | null, metric: string, instance: string, at: number, value: number): Row => [
   ...['cell', id, null, null, 'node1', id === null ? null : `run.${id}`, id === null ? null : 'bob'],
   ...[metric, instance, 'bytes', 'gauge', T0 + at, value],
@@ -88,7 +88,7 @@ const SAMPLES: readonly (readonly Row[])[] = [
 ];
 
 describe('HDF5', () => {
-  it('holds whatever a record may say', async () => {
+  it('holds the values of any record', async () => {
     const rows = fc.sample(arbitraryRecord(), { numRuns: 100, seed: 3 }).map(rowOf);
     const path = await written(tableOf('records', PLAIN_COLUMNS, [rows.slice(0, 60), rows.slice(60)]));
     const tables = await read(path);
@@ -109,7 +109,7 @@ describe('HDF5', () => {
       );
   });
 
-  it('keeps texts whole that are longer than the first', async () => {
+  it('keeps a text whole that is longer than the first ones', async () => {
     const columns: readonly ColumnFacts[] = [{ name: 'word', type: 'text', unit: null, help: 'a word' }];
     const long = 'wörter '.repeat(500);
     const tables = await read(await written(tableOf('records', columns, [[['short']], [['other'], [long]]])));
@@ -124,7 +124,7 @@ describe('HDF5', () => {
     );
   });
 
-  it('is written chunk by chunk, and says the unit of each column', async () => {
+  it('holds the rows of several chunks, and the unit of each column', async () => {
     const columns: readonly ColumnFacts[] = [
       { name: 'n', type: 'integer', unit: 'bytes', help: 'a number' },
       { name: 'at', type: 'time', unit: null, help: 'a time' },
@@ -171,7 +171,7 @@ describe('HDF5', () => {
     assert.equal((await read(await written(tableOf('samples', SAMPLE_COLUMNS, [])))).size, 0);
   });
 
-  it('is read by h5dump', async (t: TestContext) => {
+  it('can be read by h5dump', async (t: TestContext) => {
     if (spawnSync('h5dump', ['--version']).error !== undefined) {
       t.skip('h5dump is not installed (Debian: hdf5-tools)');
       return;
@@ -186,7 +186,7 @@ describe('HDF5', () => {
     assert.match(listed, /dataset\s+\/job_7\/process\n/);
   });
 
-  it('is read by PyTables', async (t: TestContext) => {
+  it('can be read by PyTables', async (t: TestContext) => {
     const python = ['/usr/bin/python3', 'python3'].find(
       (name) => spawnSync(name, ['-c', 'import tables']).status === 0,
     );
@@ -218,7 +218,7 @@ print(json.dumps([type(records).__name__, int(records.nrows), row['owner'].decod
     ]);
   });
 
-  it('says in one line what is to be installed where its library is not', () => {
+  it('says in one line which package to install where its library is missing', () => {
     // Another installation: the same program, without that package.
     const place = temporaryDirectory();
     const root = packageRoot();

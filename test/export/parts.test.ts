@@ -47,7 +47,7 @@ async function readParquet({ bytes }: Exported): Promise<readonly unknown[]> {
 const isPart = (page: RowPage): boolean => 'bytes' in page;
 
 describe('records that threads write', () => {
-  it('are those that one writes, in the same order', async () => {
+  it('are the same as those of a single thread, in the same order', async () => {
     const store = await storeOfMany();
     for (const format of ['csv', 'jsonl', 'parquet'] as const) {
       const alone = await exported(store, format, {});
@@ -61,7 +61,7 @@ describe('records that threads write', () => {
     }
   });
 
-  it('are read here where no thread can', async () => {
+  it('are written by the main thread where the other threads die', async () => {
     const store = await storeOfMany();
     const program = join(temporaryDirectory(), 'dies.js');
     writeFileSync(program, 'require("node:worker_threads").parentPort.once("message", () => process.exit(1));');

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { checkExport } from '../../../src/cli/doctor/check-export';
 import { Spool } from '../../../src/export/push/spool';
-import { httpServer, point, says, sinkSettings } from '../../export/push/servers';
+import { httpServer, point, alwaysAnswers, sinkSettings } from '../../export/push/servers';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 it('doctor says of each sink whether it answers, and what waits for it', async (t) => {
-  const [good, bad] = [await httpServer(t, says(204)), await httpServer(t, says(401))];
+  const [good, bad] = [await httpServer(t, alwaysAnswers(204)), await httpServer(t, alwaysAnswers(401))];
   const address = (port: number): string => `http://127.0.0.1:${port}/write`;
   const settings = sinkSettings(
     [

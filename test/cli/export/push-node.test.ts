@@ -9,7 +9,7 @@ import { openNodeReader } from '../../../src/sampler/node-store/node-reader';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { runningRecords } from '../../../src/sampler/node-store/live-records';
 import { assertGood, noPromtool } from '../../export/prometheus/promtool';
-import { httpServer, says, tcpServer } from '../../export/push/servers';
+import { httpServer, alwaysAnswers, tcpServer } from '../../export/push/servers';
 import { heldJob, shepherdObstacle, startJob, type Site } from '../../sampler/fake-shepherd';
 import { nodeSite, startService } from '../../sampler/service/node-site';
 import { qmemacctMeanwhile } from '../../support/qmemacct';
@@ -80,7 +80,7 @@ describe('figures of a node', { skip: shepherdObstacle() ?? false, timeout: 2_00
       socket.on('data', (piece) => lines.push(String(piece)));
       socket.on('end', () => socket.end());
     });
-    const [influx, otlp] = [await httpServer(t, says(204)), await httpServer(t, says(200, '{}'))];
+    const [influx, otlp] = [await httpServer(t, alwaysAnswers(204)), await httpServer(t, alwaysAnswers(200, '{}'))];
     const before = { at: Math.floor(Date.now() / 1000) * 1000, user: userSeconds() };
     const site = await nodeAtWork(t, [
       ['graphite', `tcp://127.0.0.1:${graphite}`],

@@ -16,13 +16,13 @@ import { memoryAccounting } from '../../server/accounting/memory-accounting';
 import { accountOf } from '../../support/records';
 import { NOW, startTestSite, type TestSite } from '../../server/test-site';
 
-/** Of 16 GiB it held 6, says Grid Engine. */
+/** An hour with a limit of 16 GiB, of which 6 were used by Grid Engine's figures. */
 const unsampledHour: JobRecord = {
   ...ordinary,
   ...{ wallclock_seconds: 3600, peak_rss: null, grid_engine: accountOf({ maxvmem_bytes: 6 * 1024 ** 3 }) },
 };
 
-/** Where everything that Prometheus can be given has a value. */
+/** A site in which every metric for Prometheus has a value. */
 
 const HOUR_MS = 3_600_000;
 const ago = (hours: number): string => new Date(NOW - hours * HOUR_MS).toISOString();
@@ -60,7 +60,7 @@ export function fullSite(t: TestContext, settings: Partial<Settings> = {}): Prom
   });
 }
 
-/** What a node writes that has every source. */
+/** The metrics of a node that has every source. */
 export function fullNodeText(): string {
   const facts = metricFacts();
   const series = facts.map(({ name, instance, unit, kind }) => ({

@@ -16,7 +16,7 @@ const owners = family<readonly string[], string>({
 });
 
 describe("Prometheus' text", () => {
-  it('escapes what users named, and leaves out what is not known', () => {
+  it('escapes names that users chose, and leaves out unknown figures', () => {
     assert.equal(
       renderMetrics(owners, ['bob', 'a"b\\c\nd', 'unknown']),
       '# HELP qmemacct_owner_name_length a\\\\b\\nc\n# TYPE qmemacct_owner_name_length gauge\n' +
@@ -25,7 +25,7 @@ describe("Prometheus' text", () => {
     assert.equal(renderMetrics(owners, ['unknown']), '');
   });
 
-  it('has the same labels once, whatever is in the source', () => {
+  it('has a series once where the source has the same labels twice', () => {
     assert.equal(renderMetrics(owners, ['bob', 'bob']).match(/owner="bob"/g)?.length, 1);
   });
 
@@ -41,7 +41,7 @@ describe("Prometheus' text", () => {
   });
 });
 
-it('every metric has a name and labels of its own, in base units', () => {
+it('every metric has a name of its own that ends in its base unit, and valid labels', () => {
   for (const metrics of [SERVER_METRICS, nodeMetrics(metricFacts())]) {
     const names = metrics.map(({ name }) => name);
     assert.deepEqual(

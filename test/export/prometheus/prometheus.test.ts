@@ -12,7 +12,7 @@ const namesIn = (text: string): readonly string[] =>
   [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name);
 
 it(
-  'promtool has nothing against what the server answers, and every metric of the table is in it',
+  'promtool accepts the answer of the server, which has every metric of the table',
   { skip: noPromtool },
   async (t) => {
     const { text, headers } = await (await fullSite(t, { metrics_jobs: 3 })).get('/metrics');
@@ -36,26 +36,26 @@ it(
   },
 );
 
-it('a single job has a series where the site says so, and nowhere else', async (t) => {
+it('a single job has no series by default', async (t) => {
   const { text } = await (await fullSite(t)).get('/metrics');
   assert.doesNotMatch(text, /\bjob="/);
   assert.match(text, /^qmemacct_running_jobs 12$/m);
 });
 
-it('a kind of job has a series unless the site says otherwise', async (t) => {
+it('as many kinds of jobs have series as metrics_job_names allows', async (t) => {
   const series = async (metrics_job_names: number): Promise<number | undefined> =>
     (await (await fullSite(t, { metrics_job_names })).get('/metrics')).text.match(/^qmemacct_job_name_day_jobs/gm)
       ?.length;
   assert.deepEqual([await series(0), await series(1), await series(100)], [undefined, 1, 2]);
 });
 
-it('names no strangers where the site says so', async (t) => {
+it('the metrics name nobody where serve_names is anonymous', async (t) => {
   const { text } = await (await fullSite(t, { serve_names: 'anonymous', metrics_jobs: 100 })).get('/metrics');
   const names = Array.from(text.matchAll(/\b(?:owner|job_name)="([^"]*)"/g), ([, name]) => name);
   assert.deepEqual([...new Set(names)], ['anonymous']);
 });
 
-it('answers without a cluster and without an accounting DB', { skip: noPromtool }, async (t) => {
+it('the server answers without a cluster and without an accounting DB', { skip: noPromtool }, async (t) => {
   const site = await startTestSite(t, { snapshot: null });
   await site.get('/v1/summary?by=owner');
   const { status, text } = await site.get('/metrics');
@@ -65,7 +65,7 @@ it('answers without a cluster and without an accounting DB', { skip: noPromtool 
   assert.doesNotMatch(text, /qmemacct_host_/);
 });
 
-it('says nothing of what jobs use before anybody has said it, nor of limits where there are none', async (t) => {
+it('the metrics have no memory use before Grid Engine has reported it, and no limit where there is none', async (t) => {
   const site = await startTestSite(t, { snapshot: { ...sampleSnapshot(), details: noAnswer([]) } });
   const { text } = await site.get('/metrics');
   assert.match(text, /^qmemacct_owner_running_jobs\{owner="alice"\} \d+$/m);
@@ -75,20 +75,16 @@ it('says nothing of what jobs use before anybody has said it, nor of limits wher
   assert.match((await idle.get('/metrics')).text, /^qmemacct_host_jobs_used_bytes\{host="node09"\} 0$/m);
 });
 
-it(
-  'promtool has nothing against what a node writes, and every metric of the table is in it',
-  { skip: noPromtool },
-  () => {
-    const text = fullNodeText();
-    assertGood(text);
-    assert.deepEqual(
-      namesIn(text),
-      nodeMetrics(metricFacts()).map(({ name }) => name),
-    );
-    assert.match(text, /^qmemacct_node_outbox_oldest_age_seconds 5$/m);
-    assert.deepEqual(text.match(/^qmemacct_node_job_used_bytes.*$/gm), [
-      `qmemacct_node_job_used_bytes{job="2",task="",owner="${HOSTILE_OWNER}"} 7000000`,
-    ]);
-    assert.match(text, /^qmemacct_node_cpu_busy_ratio 0.42$/m);
-  },
-);
+it('promtool accepts the metrics of a node, which are all metrics of the table', { skip: noPromtool }, () => {
+  const text = fullNodeText();
+  assertGood(text);
+  assert.deepEqual(
+    namesIn(text),
+    nodeMetrics(metricFacts()).map(({ name }) => name),
+  );
+  assert.match(text, /^qmemacct_node_outbox_oldest_age_seconds 5$/m);
+  assert.deepEqual(text.match(/^qmemacct_node_job_used_bytes.*$/gm), [
+    `qmemacct_node_job_used_bytes{job="2",task="",owner="${HOSTILE_OWNER}"} 7000000`,
+  ]);
+  assert.match(text, /^qmemacct_node_cpu_busy_ratio 0.42$/m);
+});

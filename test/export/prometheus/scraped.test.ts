@@ -30,7 +30,7 @@ interface Prometheus {
   readonly found: (expression: string) => Promise<readonly Series[]>;
 }
 
-/** One with the configuration of the examples, whose targets are these. */
+/** A Prometheus with the configuration of the examples and these targets. */
 async function prometheusOf(
   t: TestContext,
   places: { readonly token: string; readonly server: number; readonly node: number },
@@ -62,7 +62,7 @@ async function prometheusOf(
   return { program, query, found };
 }
 
-/** node_exporter with a file that a node has written, and nothing of its own; its port. */
+/** Starts node_exporter with nothing but the metrics of a node, from a file; its port. */
 async function nodeExporterOf(t: TestContext, text: string): Promise<number> {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'qmemacct.prom'), text);
@@ -81,7 +81,7 @@ const dashboard = object({
   templating: object({ list: many(object({ name: string, type: string, query: optional(string) })) }),
 });
 
-/** What a dashboard asks with all its variables wide open, and where. */
+/** The queries of a dashboard, with `.*` for its variables, and the panel or variable of each. */
 function questionsOf(file: string): readonly { readonly place: string; readonly expression: string }[] {
   const { panels, templating } = dashboard.read(JSON.parse(readFileSync(join(EXAMPLES, 'grafana', file), 'utf8')));
   const ofPanels = panels.flatMap(({ title, targets }) =>

@@ -78,14 +78,14 @@ json.dump(found, sys.stdout)`;
     ]);
   });
 
-  it('has the labels of the site first', () => {
+  it('gets paths that begin with the labels of the site', () => {
     const [first] = graphiteValues([point({ labels: { site: 'a.b', host: 'n', disk: 'sda' } })], {
       ...sinkAt(1, 'graphite', { site: 'a.b' }),
     });
     assert.equal(first?.path, 'qmemacct.a%2Eb.n.node_cpu_logical.sda');
   });
 
-  it('has paths of their own for long names that differ in the last letter', () => {
+  it('gets different paths for long names that differ in the last letter', () => {
     const long = '/scratch/' + 'a '.repeat(121);
     const parts = ['x', 'y', 'xé'].map((end) => graphitePart(long + end));
     assert.equal(new Set(parts).size, 3);
@@ -97,7 +97,7 @@ json.dump(found, sys.stdout)`;
     assert.equal(graphitePart('x'.repeat(200)), 'x'.repeat(200));
   });
 
-  it('keeps for later what is not read to its end', async (t) => {
+  it('is sent points again later where it does not read all of them', async (t) => {
     const large = Array.from({ length: 100_000 }, (_item, index) => point({ labels: { host: `n${index}` } }));
     const sent = (port: number, patienceMs = PATIENCE_MS): Promise<Outcome> =>
       graphiteSink(sinkAt(port), patienceMs).send(large);
@@ -112,7 +112,7 @@ json.dump(found, sys.stdout)`;
     await isLater(sent(1), /ECONNREFUSED/);
   });
 
-  it('is reached by TLS, where its certificate is right', { skip: noOpenssl }, async (t) => {
+  it('is reached by TLS where its certificate is valid', { skip: noOpenssl }, async (t) => {
     const own = certificate('IP:127.0.0.1');
     const heard: string[] = [];
     const server = createTls(own, (socket) => {
@@ -133,7 +133,7 @@ json.dump(found, sys.stdout)`;
 describe("FrUCToSA's names", () => {
   const settings = { ...sinkAt(1), names: 'fructosa' } as const;
 
-  it('are of metrics that there are', () => {
+  it('belong to existing metrics', () => {
     const known = new Set(nodeMetrics(metricFacts()).map(({ name }) => name));
     assert.deepEqual(
       [...FRUCTOSA_PLACES.keys()].filter((name) => !known.has(name)),
@@ -141,7 +141,7 @@ describe("FrUCToSA's names", () => {
     );
   });
 
-  it('are those of its agents', () => {
+  it("are the names that FrUCToSA's agents use", () => {
     const of = (metric: string, value: number, labels = {}) =>
       point({ metric: `qmemacct_node_${metric}`, value, labels: { host: 'node01.example.org', ...labels } });
     const values = graphiteValues(
@@ -173,7 +173,7 @@ describe("FrUCToSA's names", () => {
     );
   });
 
-  it('have the sum of those instances alone that are there', () => {
+  it('have the sum of the instances with the newest time only', () => {
     const instances = (times: Readonly<Record<string, number>>): readonly MetricSeries[] =>
       Object.entries(times).map(([instance, at]) => ({
         ...{ metric: 'disk_reads', instance, unit: 'count', kind: 'counter', at: [at], values: [3] },

@@ -9,7 +9,7 @@ import { pointsOf, pointsOfText } from '../../../src/export/push/point';
 import { job, T0 } from '../../accounting/suite/fixture';
 import { AT, point, sinkOf } from './servers';
 
-/** What a user may call a job, or a system an account. */
+/** Possible names of jobs and accounts. */
 const NASTY = [
   'a,b=c d',
   'x\n',
@@ -30,7 +30,7 @@ const hostile = fc.oneof(fc.constantFrom(...NASTY), fc.string({ unit: 'binary' }
 
 const isWellFormed = (text: string): boolean => !/\p{Cs}/u.test(text);
 
-/** Key and value of each tag, as a server reads them that takes a backslash as one before what can be escaped. */
+/** Key and value of each tag, as a server reads them: a backslash escapes a comma, an equals sign or a blank only. */
 function readTags(line: string): ReadonlyMap<string, string> {
   const [head = ''] = line.split(/(?<!\\) /);
   const [, ...tags] = head.split(/(?<!\\),/);
@@ -61,7 +61,7 @@ describe('a hostile name', () => {
     );
   });
 
-  it('stays one part of one path for Graphite, and another than any other', () => {
+  it('stays one part of one path for Graphite, and differs from every other name', () => {
     const settings = sinkOf({ kind: 'graphite', address: 'tcp://localhost:1', what: 'node' });
     fc.assert(
       fc.property(hostile, hostile, (a, b) => {
@@ -85,7 +85,7 @@ describe('a hostile name', () => {
     );
   });
 
-  it('is the same whether figures are asked for or read from /metrics', () => {
+  it('is the same in points made from metrics and from the text of /metrics', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(hostile, hostile, fc.double())), (rows) => {
         const metric: ExportedMetric<null> = {

@@ -10,14 +10,14 @@ import type { SinkSettings } from '../../../src/record/export-sinks';
 import { PLAIN_COLUMNS } from '../../../src/record/plain-columns';
 import { job, T0 } from '../../accounting/suite/fixture';
 import { temporaryDirectory } from '../../support/temporary-directory';
-import { AT, certificate, httpServer, noOpenssl, point, says, sinkOf, tcpServer, type Asked } from './servers';
+import { AT, certificate, httpServer, noOpenssl, point, alwaysAnswers, sinkOf, tcpServer, type Asked } from './servers';
 
 const influxAt = (port: number, changes: Partial<ReturnType<typeof sinkOf>> = {}) => ({
   ...sinkOf({ kind: 'influx', address: `http://127.0.0.1:${port}/write?db=x`, what: 'node' }),
   ...changes,
 });
 
-/** What became of one point. */
+/** Sends one point to InfluxDB. */
 const sendOne = (settings: ReturnType<typeof sinkOf>, patienceMs = PATIENCE_MS): Promise<Outcome> =>
   influxSink(settings, patienceMs).send([point()]);
 
@@ -36,9 +36,9 @@ function secretFile(text: string): string {
 }
 
 describe('an HTTP sink', () => {
-  it('keeps for later what the server may take yet', async (t) => {
+  it('keeps points for later where the server may still take them', async (t) => {
     const answering = async (status: number, headers = {}): Promise<Outcome> =>
-      sendOne(influxAt((await httpServer(t, says(status, 'no\nreason', headers))).port));
+      sendOne(influxAt((await httpServer(t, alwaysAnswers(status, 'no\nreason', headers))).port));
     await isLater(answering(401), /status 401: it rejects the user or token/);
     await isLater(answering(404), /check "address"/);
     await isLater(answering(503), /status 503: no\\x0areason/);
@@ -50,7 +50,7 @@ describe('an HTTP sink', () => {
     assert.equal(await isLater(answering(503, { 'retry-after': 'soon' }), /503/), 0);
   });
 
-  it('keeps it, too, where there is no whole answer', async (t) => {
+  it('keeps points for later where there is no whole answer', async (t) => {
     const port = (handle: Parameters<typeof tcpServer>[1]): Promise<number> => tcpServer(t, handle);
     const garbage = await port((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH_9.2\r\n')));
     await isLater(sendOne(influxAt(garbage)), /Parse Error/);
@@ -73,7 +73,7 @@ describe('an HTTP sink', () => {
   });
 
   it('shows a password or token to nobody but the server', async (t) => {
-    const server = await httpServer(t, says(204));
+    const server = await httpServer(t, alwaysAnswers(204));
     const credentials = secretFile('s3cret');
     await sendOne(influxAt(server.port, { credentials }));
     await sendOne(influxAt(server.port, { credentials, user: 'bob' }));
@@ -90,7 +90,7 @@ describe('an HTTP sink', () => {
     const [right, strange] = [certificate('IP:127.0.0.1'), certificate('DNS:other.example')];
     const ended = JSON.stringify({ errors: false, items: [{ create: { status: 201 } }] });
     const to = async (own: typeof right, ca: string, send = sendOne): Promise<Outcome> => {
-      const { port } = await httpServer(t, says(200, ended), own);
+      const { port } = await httpServer(t, alwaysAnswers(200, ended), own);
       return send(influxAt(port, { address: `https://127.0.0.1:${port}/write`, ca }));
     };
     const others = [
@@ -109,7 +109,7 @@ describe('an HTTP sink', () => {
     await isLater(to(right, '/nonexistent.pem'), /nonexistent\.pem/);
   });
 
-  it('keeps for later what is refused in the words in which nothing is refused: by a proxy, or for HTTP at a port of HTTPS', async (t) => {
+  it('keeps points for later where an empty request is refused in the same words, as by a proxy or a port of HTTPS', async (t) => {
     const points = [point(), point()];
     const plain = 'Client sent an HTTP request to an HTTPS server.';
     for (const make of [influxSink, otlpSink]) {
@@ -117,7 +117,7 @@ describe('an HTTP sink', () => {
         [400, plain, /status 400: Client sent/],
         [413, '<html>', /too large/],
       ] as const) {
-        const { port } = await httpServer(t, says(status, text));
+        const { port } = await httpServer(t, alwaysAnswers(status, text));
         await isLater(sendAll(make(influxAt(port), PATIENCE_MS), points), reason);
       }
       const refusing = await httpServer(t, ({ body }, response) => {
@@ -129,7 +129,7 @@ describe('an HTTP sink', () => {
     }
   });
 
-  it('halves what is too large, and refuses what is too large alone', async (t) => {
+  it('halves a request that is too large, and counts a point that is too large alone as refused', async (t) => {
     const server = await httpServer(t, ({ body }, response) => {
       const isLarge = body.split('\n').length > 3 || body.includes('99');
       response.writeHead(isLarge ? 413 : 204).end();
@@ -145,7 +145,7 @@ describe('an HTTP sink', () => {
 
 describe('InfluxDB', () => {
   it('gets lines of its protocol, at the address of either version', async (t) => {
-    const server = await httpServer(t, says(204));
+    const server = await httpServer(t, alwaysAnswers(204));
     const labels = { host: 'node 1', path: 'a=b,c', empty: '' };
     for (const path of ['write?db=x', 'api/v2/write?org=o&bucket=b']) {
       const settings = influxAt(server.port, { address: `http://127.0.0.1:${server.port}/${path}` });
@@ -161,13 +161,13 @@ describe('InfluxDB', () => {
     );
   });
 
-  it('refuses some points of a write, or all', async (t) => {
+  it('may refuse some points of a write or all, which are counted', async (t) => {
     const partial = '{"error":"partial write: points beyond retention policy dropped=2"}';
     for (const [text, refused] of [
       [partial, 2],
       ['{"code":"invalid","message":"unable to parse"}', 3],
     ] as const) {
-      const { port } = await httpServer(t, says(400, text));
+      const { port } = await httpServer(t, alwaysAnswers(400, text));
       const outcome = await influxSink(influxAt(port), PATIENCE_MS).send([point(), point(), point()]);
       assert.deepEqual(outcome, { kind: 'sent', refused, reason: `status 400: ${text}` });
     }
@@ -176,7 +176,7 @@ describe('InfluxDB', () => {
 
 describe('OTLP', () => {
   it('gets gauges and sums', async (t) => {
-    const server = await httpServer(t, says(200, '{}'));
+    const server = await httpServer(t, alwaysAnswers(200, '{}'));
     const address = `http://127.0.0.1:${server.port}/v1/metrics`;
     const counter = point({
       metric: 'qmemacct_node_cpu_busy_seconds_total',
@@ -221,14 +221,14 @@ describe('OTLP', () => {
     });
   });
 
-  it('refuses some points', async (t) => {
+  it('may refuse some points, which are counted', async (t) => {
     const partial = '{"partialSuccess":{"rejectedDataPoints":"2","errorMessage":"too\\nold"}}';
     for (const [text, expected] of [
       [partial, { kind: 'sent', refused: 2, reason: 'too\\x0aold' }],
       ['', SENT],
       ['nonsense', SENT],
     ] as const) {
-      const { port } = await httpServer(t, says(200, text));
+      const { port } = await httpServer(t, alwaysAnswers(200, text));
       assert.deepEqual(await otlpSink(influxAt(port), PATIENCE_MS).send([point(), point()]), expected);
     }
   });
@@ -239,7 +239,7 @@ describe('Elasticsearch', () => {
     sinkOf({ kind: 'elasticsearch', address: `http://127.0.0.1:${port}/qmemacct-2026`, what: 'records' });
   const records = [job(1, T0), job(2, T0), job(3, T0)];
   const bulk = async (t: TestContext, status: number, text: string): Promise<Outcome> => {
-    const { port } = await httpServer(t, says(status, text));
+    const { port } = await httpServer(t, alwaysAnswers(status, text));
     return elasticsearchSink(settingsOf(port), PATIENCE_MS).send(records);
   };
   const answerOf = (...statuses: readonly number[]): string =>
@@ -250,8 +250,8 @@ describe('Elasticsearch', () => {
       })),
     });
 
-  it('gets each record as it is, under an id that only the run decides', async (t) => {
-    const server = await httpServer(t, says(200, answerOf(201, 201, 201)));
+  it('gets all columns of each record, under an id that depends on the run only', async (t) => {
+    const server = await httpServer(t, alwaysAnswers(200, answerOf(201, 201, 201)));
     const sink = elasticsearchSink(settingsOf(server.port), PATIENCE_MS);
     assert.deepEqual(await sink.send(records), SENT);
     await sink.send(records.map((record) => ({ ...record, cpu_seconds: 7, revision: 99 })));
@@ -277,13 +277,13 @@ describe('Elasticsearch', () => {
     );
   });
 
-  it('has each record once: what is there already is done, what is refused is counted', async (t) => {
+  it('keeps each record once: an existing record counts as sent, a refused record is counted', async (t) => {
     assert.deepEqual(await bulk(t, 200, answerOf(201, 409, 200)), SENT);
     const reason = '{"reason":"reason 400"}';
     assert.deepEqual(await bulk(t, 200, answerOf(201, 400, 409)), { kind: 'sent', refused: 1, reason });
   });
 
-  it('gets all of them again where one was not taken', async (t) => {
+  it('gets all records again where one was not taken', async (t) => {
     await isLater(bulk(t, 200, answerOf(201, 429, 400)), /status 429 for a record: .*reason 429/);
     await isLater(bulk(t, 200, answerOf(201, 201)), /answered for 2 of 3 records/);
     await isLater(bulk(t, 200, '<html>login</html>'), /is not JSON: is it Elasticsearch or OpenSearch/);
@@ -293,11 +293,11 @@ describe('Elasticsearch', () => {
     assert.deepEqual(await bulk(t, 413, ''), { kind: 'too-large' });
   });
 
-  it('is looked at without a record', async (t) => {
-    const { port, asked } = await httpServer(t, says(400, '{"error":"request body is required"}'));
+  it('is tested without a record', async (t) => {
+    const { port, asked } = await httpServer(t, alwaysAnswers(400, '{"error":"request body is required"}'));
     assert.equal((await elasticsearchSink(settingsOf(port), PATIENCE_MS).test()).kind, 'sent');
     assert.equal(asked[0]?.body, '\n');
-    const refusing = await httpServer(t, says(403));
+    const refusing = await httpServer(t, alwaysAnswers(403));
     const outcome = await elasticsearchSink(settingsOf(refusing.port), PATIENCE_MS).test();
     assert.deepEqual(outcome, later('status 403: the user or token may not write there'));
   });

@@ -82,7 +82,7 @@ it('InfluxDB has what is sent to it', { skip: without('influxd'), timeout: 2_000
 
 const GRAPHITE_WEB = '/usr/lib/python3/dist-packages/graphite/settings.py';
 
-/** Graphite's pages, of the files in `whisper` beside it. */
+/** Settings of graphite-web for the files in `whisper` beside them. */
 const GRAPHITE_SETTINGS = `
 import os
 from graphite.settings import *
@@ -102,7 +102,7 @@ sys.stdout.buffer.write(Client().get('/render/', query).content)
 `;
 const rendered = list(object({ target: string, datapoints: list(list(number(), 2), 10) }), 10);
 
-/** What graphite-web says of a target; null: nothing. */
+/** What graphite-web answers for a target; null: no data yet. */
 function askGraphite(directory: string, target: string): ValueOf<typeof rendered> | null {
   writeFileSync(join(directory, 'site_settings.py'), GRAPHITE_SETTINGS);
   const env = { PATH: '/usr/bin:/bin', PYTHONPATH: directory, DJANGO_SETTINGS_MODULE: 'site_settings' };

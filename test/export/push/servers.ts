@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** Servers on this machine that sinks are tried against. */
 
-/** What was asked. */
+/** A request that a server received. */
 export interface Asked {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -26,7 +26,7 @@ export interface HttpServer {
   readonly asked: Asked[];
 }
 
-/** A server that keeps what it is sent and answers as `answer` says. */
+/** A server that keeps its requests and answers by `answer`. */
 export async function httpServer(
   t: TestContext,
   answer: (asked: Asked, response: ServerResponse) => void,
@@ -45,13 +45,13 @@ export async function httpServer(
   return { port: await listenOnPort(t, tls === undefined ? createHttp(handle) : createHttps(tls, handle)), asked };
 }
 
-/** Answers everybody alike. */
-export const says =
+/** The same answer to every request. */
+export const alwaysAnswers =
   (status: number, text = '', headers: Readonly<Record<string, string>> = {}) =>
   (_asked: Asked, response: ServerResponse): void =>
     void response.writeHead(status, headers).end(text);
 
-/** A server that does this with each connection; its port. */
+/** A server that calls `handle` with each connection; its port. */
 export function tcpServer(t: TestContext, handle: (socket: Socket) => void): Promise<number> {
   return listenOnPort(t, createTcp({ allowHalfOpen: true }, handle));
 }
@@ -77,7 +77,7 @@ export function sinkSettings(sinks: readonly SinkTable[], others: Partial<Settin
   return parseSettings(settingsToml({ ...others, export: tables as unknown as readonly SinkSettings[] }), 'x.toml');
 }
 
-/** One of them. */
+/** The settings of one sink. */
 export function sinkOf(sink: SinkTable): SinkSettings {
   return sinkSettings([sink]).export[0] ?? assert.fail();
 }

@@ -14,7 +14,7 @@ import { point } from './servers';
 const BLOCK = 4096;
 const valuesOf = (points: readonly Point[] | undefined): readonly number[] => points?.map(({ value }) => value) ?? [];
 
-/** A spool with some batches, whose next one finds no room on the disk. */
+/** A spool with a batch for each value; the next batch finds no room on the disk. */
 function spoolOnFullDisk(t: TestContext, mostBytes: number, values: readonly number[]): Spool {
   const directory = temporaryDirectory();
   const nameOf = (index: number): string => join(directory, `99999999999990${index}.json`);
@@ -23,7 +23,7 @@ function spoolOnFullDisk(t: TestContext, mostBytes: number, values: readonly num
   return new Spool(directory, mostBytes);
 }
 
-/** Takes out what waits. */
+/** Removes all batches; returns their values. */
 function drain(spool: Spool): readonly number[] {
   const values: number[] = [];
   for (let batch = spool.oldest(); batch !== null; batch = spool.oldest()) {
@@ -34,7 +34,7 @@ function drain(spool: Spool): readonly number[] {
 }
 
 describe('the spool', () => {
-  it('keeps what waits in its order, for the next process, too', () => {
+  it('keeps batches in order, also for the next process', () => {
     const directory = join(temporaryDirectory(), 'a', 'sink');
     const spool = new Spool(directory, 2 ** 20);
     for (let value = 1; value <= 30; value++) spool.add([point({ value })]);
@@ -47,7 +47,7 @@ describe('the spool', () => {
     );
   });
 
-  it('drops the oldest where there is no room, and counts them', () => {
+  it('drops the oldest batches where there is no room, and counts them', () => {
     const spool = new Spool(join(temporaryDirectory(), 'sink'), 3 * BLOCK);
     const dropped = [1, 2, 3, 4, 5].map((value) => spool.add([point({ value })]));
     assert.deepEqual(dropped, [false, false, false, true, true]);
@@ -55,14 +55,14 @@ describe('the spool', () => {
     assert.deepEqual(drain(spool), [3, 4, 5]);
   });
 
-  it('counts what it has dropped for a batch that finds no room on the disk, and leaves nothing of that', (t) => {
+  it('counts batches dropped for a new one that finds no room on the disk, and leaves nothing of the new one', (t) => {
     const spool = spoolOnFullDisk(t, 2 * BLOCK, [1, 2]);
     assert.throws(() => spool.add([point({ value: 3 })]), /ENOSPC/);
     assert.equal(spool.state.dropped, 1);
     assert.deepEqual(readdirSync(spool.directory), ['999999999999901.json', 'state.json']);
   });
 
-  it('passes over what a process that was killed has left, and what is no batch', () => {
+  it('skips files that a killed process has left, and files that are no batch', () => {
     const directory = temporaryDirectory();
     writeFileSync(join(directory, '000000000000001.json.99.new'), '[{"metr');
     writeFileSync(join(directory, '000000000000002.json'), '[{"metric":1}]');
@@ -73,7 +73,7 @@ describe('the spool', () => {
     assert.equal(spool.state.dropped, 1);
   });
 
-  it('says in a line where it can not be', () => {
+  it('says in one line why it cannot use a directory', () => {
     const directory = temporaryDirectory();
     writeFileSync(join(directory, 'file'), '');
     assert.throws(() => new Spool(join(directory, 'file', 'sink'), 1), /export_dir: .*ENOTDIR.*user that pushes/);
@@ -84,8 +84,8 @@ describe('the spool', () => {
   });
 });
 
-describe('figures that are pushed', () => {
-  it('wait while the sink is away, are dropped beyond the room there is, and all is said once', async () => {
+describe('points that are pushed', () => {
+  it('wait while the sink is away, and are dropped where there is no room; each problem is logged once', async () => {
     let outcome: Outcome = later('it is away');
     const sent: number[] = [];
     const sink: Sink<Point> = {
@@ -99,7 +99,7 @@ describe('figures that are pushed', () => {
     const directory = join(temporaryDirectory(), 'sink');
     const said: string[] = [];
     let value = 0;
-    // Each with no memory of the last failure, as a new process has none.
+    // Each knows nothing of the last failure, like a new process.
     const pushOf = (): MetricPush =>
       new MetricPush(
         sink,
@@ -130,7 +130,7 @@ describe('figures that are pushed', () => {
     assert.equal(new Spool(directory, BLOCK).state.refused, 3);
   });
 
-  it('are not dropped, and not counted so, while they are being sent', async () => {
+  it('are not dropped or counted as dropped while they are being sent', async () => {
     const sent: number[] = [];
     let answer: (outcome: Outcome) => void = () => undefined;
     const sink: Sink<Point> = {
@@ -155,7 +155,7 @@ describe('figures that are pushed', () => {
     assert.deepEqual(drain(spool), [1, 4]);
   });
 
-  it('are sent where the disk has no room for new ones', async (t) => {
+  it('are sent where the disk has no room for new points', async (t) => {
     const sent: number[] = [];
     const sink: Sink<Point> = {
       most: 100,
