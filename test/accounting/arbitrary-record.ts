@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { emptyRecord } from '../../src/record/record';
 import type { Bracket, JobRecord, MemoryRequest } from '../../src/record/record';
 import { BRACKET_SOURCES, OPEN_REASONS, OTHER_SERIES, STATUSES, TRUSTS } from '../../src/record/fields';
+import { anyCharacter } from '../support/any-character';
 
 /** Random records in their normal form (as `parseRecord` returns them), for property tests. */
 
@@ -22,7 +23,7 @@ const time = fc
 const wellFormed = (text: string): string => text.replace(/[\p{Cs}\0]/gu, '?');
 const text = fc.oneof(
   fc.constantFrom('bob', 'align.sh', 'all.q', 'a "quoted" name', '\u001b[31mred', "'; DROP TABLE record; --"),
-  fc.string({ unit: 'binary', maxLength: 40 }).map(wellFormed),
+  fc.string({ unit: anyCharacter, maxLength: 40 }).map(wellFormed),
 );
 const name = text.filter((value) => value !== '');
 const orNull = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { freq: 3 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { categoryRequests, requestedSeconds } from '../../src/gridengine/category-requests';
+import { anyCharacter } from '../support/any-character';
 
 const read = (category: string): string[] => categoryRequests(category).map(({ name, text }) => `${name}=${text}`);
 
@@ -56,7 +57,7 @@ describe('categoryRequests', () => {
   it('returns each name once and no empty name, for any text', () => {
     const word = fc.oneof(
       fc.constantFrom('-l', '-soft', '-hard', '-scope', 'master', 'h_rt=1', ',', '=', 'a=b,c=d', '__proto__=1'),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCharacter }),
     );
     fc.assert(
       fc.property(fc.array(word), (words) => {

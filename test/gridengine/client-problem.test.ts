@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { clientProblem, isUnreachable, startProblem, type ClientEnding } from '../../src/gridengine/client-problem';
+import { anyCharacter } from '../support/any-character';
 
 const SUCCESS: ClientEnding = {
   end: { state: 'complete', said: null, dialect: 'sge8.1.9', unknownJobs: [] },
@@ -52,8 +53,8 @@ describe('the problem of a client', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('truncated' as const, 'empty' as const, 'refused' as const, 'foreign' as const),
-        fc.string({ unit: 'binary', maxLength: 500 }),
-        fc.option(fc.string({ unit: 'binary', maxLength: 500 }), { nil: null }),
+        fc.string({ unit: anyCharacter, maxLength: 500 }),
+        fc.option(fc.string({ unit: anyCharacter, maxLength: 500 }), { nil: null }),
         (state, stderr, said) => {
           const problem = clientProblem('qhost', ending(state, { stderr, end: { ...SUCCESS.end, state, said } }));
           assert.ok(problem !== null && problem.length > 10 && problem.length < 800);

@@ -8,6 +8,7 @@ import { influxLine } from '../../../src/export/push/influx';
 import { pointsOf, pointsOfText } from '../../../src/export/push/point';
 import { job, T0 } from '../../accounting/suite/fixture';
 import { AT, point, sinkOf } from './servers';
+import { anyCharacter } from '../../support/any-character';
 
 /** Possible names of jobs and accounts. */
 const NASTY = [
@@ -26,7 +27,7 @@ const NASTY = [
   '.',
   '',
 ];
-const hostile = fc.oneof(fc.constantFrom(...NASTY), fc.string({ unit: 'binary' }), fc.string());
+const hostile = fc.oneof(fc.constantFrom(...NASTY), fc.string({ unit: anyCharacter }), fc.string());
 
 const isWellFormed = (text: string): boolean => !/\p{Cs}/u.test(text);
 
