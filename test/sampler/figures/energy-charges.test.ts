@@ -46,7 +46,7 @@ const idlePower: fc.Arbitrary<IdlePower> = fc.oneof(
 const charged = (use: NodeUse, by: JobUse, idle: IdlePower) => charge(newEnergyAccount(), { node: use, job: by, idle });
 
 describe('charge', () => {
-  it('charges packages by CPU time above idle, DRAM by memory, and keeps the node beside', () => {
+  it('charges package energy above idle by CPU time and DRAM energy by memory, and keeps the energy of the node', () => {
     assert.deepEqual(charge(newEnergyAccount(), { node: NODE, job: JOB, idle: IDLE_80 }), {
       packageJoules: (2000 - 800) / 4,
       dramJoules: 300 / 4,
@@ -67,7 +67,7 @@ describe('charge', () => {
     assert.equal(twice.seconds, 20);
   });
 
-  it('does not cover an interval without a counter, or in which one began anew', () => {
+  it('counts an interval without package energy as not covered, and still charges its DRAM energy', () => {
     const account = charge(newEnergyAccount(), { node: { ...NODE, packageJoules: null }, job: JOB, idle: IDLE_80 });
     assert.equal(account.packageJoules, 0);
     assert.equal(account.idleJoules, 0);
@@ -77,7 +77,7 @@ describe('charge', () => {
     assert.equal(account.seconds, 10);
   });
 
-  it('charges nothing by a share that is not known', () => {
+  it("charges nothing where the job's share is unknown", () => {
     const blind = charge(newEnergyAccount(), {
       node: { ...NODE, busyCpuSeconds: null, usedBytes: null },
       job: JOB,
@@ -88,7 +88,7 @@ describe('charge', () => {
     assert.deepEqual([unseen.packageJoules, unseen.coveredSeconds], [0, 0]);
   });
 
-  it('charges nobody for an interval without CPU time', () => {
+  it('charges no job for an interval without CPU time', () => {
     const { packageJoules, dramJoules, idleJoules, nodeJoules, coveredSeconds } = charged(
       { ...NODE, dramJoules: null, busyCpuSeconds: 0 },
       { cpuSeconds: 0, rssBytes: MIB },
@@ -97,36 +97,36 @@ describe('charge', () => {
     assert.deepEqual([packageJoules, dramJoules, idleJoules, nodeJoules, coveredSeconds], [0, 0, 800, 2000, 10]);
   });
 
-  it('charges a job that seems to be busier than its node no more than all', () => {
+  it('charges a job that seems busier than its node for the whole node, not for more', () => {
     const { packageJoules, dramJoules } = charged(NODE, { cpuSeconds: 55, rssBytes: 4096 * MIB }, IDLE_80);
     assert.deepEqual([packageJoules, dramJoules], [1200, 300]);
   });
 
-  it('takes no more idle energy than the packages used', () => {
+  it('counts no more idle energy than the packages used', () => {
     const { idleJoules, packageJoules } = charged(NODE, JOB, newIdlePower(1000));
     assert.deepEqual([idleJoules, packageJoules], [2000, 0]);
   });
 
-  it('leaves the account as it is for an interval without length', () => {
+  it('leaves the account unchanged for an interval whose length is zero, negative or unknown', () => {
     const account = charge(newEnergyAccount(), { node: NODE, job: JOB, idle: NO_IDLE });
     for (const seconds of [0, -1, NaN])
       assert.equal(charge(account, { node: { ...NODE, seconds }, job: JOB, idle: NO_IDLE }), account);
   });
 
-  it('keeps two jobs that share a node below what the node used, over any life', () => {
+  it('charges two jobs that share a node no more than the node used, over any intervals', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(node, job, amount(1), idlePower), { maxLength: 20 }), (life) => {
+      fc.property(fc.array(fc.tuple(node, job, amount(1), idlePower), { maxLength: 20 }), (intervals) => {
         let a = newEnergyAccount();
         let b = newEnergyAccount();
-        for (const [use, all, part, idle] of life) {
+        for (const [use, all, part, idle] of intervals) {
           const within = { cpuSeconds: use.busyCpuSeconds ?? all.cpuSeconds, rssBytes: use.usedBytes ?? all.rssBytes };
           const times = (value: number | null, by: number): number | null => (value === null ? null : value * by);
-          const of = (by: number): JobUse => ({
+          const shareOf = (by: number): JobUse => ({
             cpuSeconds: times(within.cpuSeconds, by),
             rssBytes: times(within.rssBytes, by),
           });
-          a = charge(a, { node: use, job: of(part), idle });
-          b = charge(b, { node: use, job: of(1 - part), idle });
+          a = charge(a, { node: use, job: shareOf(part), idle });
+          b = charge(b, { node: use, job: shareOf(1 - part), idle });
         }
         assert.ok(Object.values({ ...a }).every((value: number) => value >= 0 && Number.isFinite(value)));
         const both = a.packageJoules + a.dramJoules + b.packageJoules + b.dramJoules;
@@ -152,14 +152,14 @@ describe('charge', () => {
 describe('learnIdlePower', () => {
   const quiet: NodeUse = { ...NODE, busyCpuSeconds: 3 };
 
-  it('keeps the smallest power of a node below 5 % busy', () => {
+  it('keeps the smallest power of a node that is less than 5 % busy', () => {
     const first = learnIdlePower(NO_IDLE, quiet);
     assert.deepEqual(first, { watts: 200, configured: false });
     assert.equal(learnIdlePower(first, { ...quiet, packageJoules: 900 }).watts, 90);
     assert.equal(learnIdlePower(first, { ...quiet, packageJoules: 2500 }).watts, 200);
   });
 
-  it('learns nothing of a busy node, too short or too long an interval, or a missing counter', () => {
+  it('learns nothing from a busy node, from too short or too long an interval, or without a counter', () => {
     for (const odd of [
       NODE,
       { ...quiet, busyCpuSeconds: 4 },
@@ -174,12 +174,12 @@ describe('learnIdlePower', () => {
       assert.equal(learnIdlePower(NO_IDLE, odd), NO_IDLE);
   });
 
-  it("keeps to the site's word", () => {
+  it('keeps the power that the site configured, unless that is negative', () => {
     assert.equal(learnIdlePower(IDLE_80, quiet), IDLE_80);
     assert.deepEqual(newIdlePower(-5), { watts: null, configured: false });
   });
 
-  it('never rises, and is never more than was measured', () => {
+  it('never raises the power, and takes only what was measured', () => {
     fc.assert(
       fc.property(fc.array(node), (uses) => {
         let idle = newIdlePower(0);
@@ -187,6 +187,7 @@ describe('learnIdlePower', () => {
           const next = learnIdlePower(idle, use);
           assert.ok(next.watts === idle.watts || (next.watts !== null && next.watts < (idle.watts ?? Infinity)));
           assert.ok(next.watts === null || (next.watts > 0 && Number.isFinite(next.watts)));
+          if (next.watts !== idle.watts) assert.equal(next.watts, (use.packageJoules ?? NaN) / use.seconds);
           idle = next;
         }
       }),

@@ -7,7 +7,7 @@ const readings = (counters: Readonly<Record<string, number>>, metric = 'rapl_ene
   Object.entries(counters).map(([instance, value]) => ({ metric, instance, value }));
 
 describe('energyBetween', () => {
-  it('adds packages and their DRAM up, and nothing that is inside them or another view of them', () => {
+  it('adds up packages and their DRAM, without their cores and the counter of the whole platform', () => {
     const before = readings({ 'package-0': 10, 'package-0/dram': 1, 'package-1': 20, 'package-0/core': 5, psys: 50 });
     const after = readings({ 'package-0': 15, 'package-0/dram': 3, 'package-1': 27, 'package-0/core': 9, psys: 90 });
     assert.deepEqual(energyBetween(before, after), { packageJoules: 12, dramJoules: 2 });
@@ -20,7 +20,7 @@ describe('energyBetween', () => {
     );
   });
 
-  it('says nothing where a package is missing or began anew', () => {
+  it('gives no package energy where a package is missing or its counter began anew', () => {
     const both = readings({ 'package-0': 10, 'package-1': 20, 'package-0/dram': 1 });
     assert.deepEqual(energyBetween(both, readings({ 'package-0': 11, 'package-0/dram': 2 })), {
       packageJoules: null,

@@ -5,7 +5,7 @@ import type { Look } from '../../../src/sampler/figures/part';
 
 const SECONDS = 600;
 
-/** Of a job that alone keeps a node of 4 CPUs and 100 W busy, whose energy is read every 5 s. */
+/** Metrics of a job, read every `lookEvery` s, that keeps all 4 CPUs of a node of 100 W busy; the node is read every 5 s. */
 function energyOf(lookEvery: number): Readonly<Record<string, number>> {
   const part = energyFigures();
   const node = (second: number): unknown =>
@@ -34,7 +34,7 @@ function energyOf(lookEvery: number): Readonly<Record<string, number>> {
 }
 
 describe('energyFigures', () => {
-  it('charge a job with all that it used, however seldom it is looked at', () => {
+  it('charge a job for all the energy that it used, however seldom it is read', () => {
     for (const lookEvery of [1, 5, 7, 30, 60]) {
       const { energy_package_joules: joules, energy_covered_seconds: covered } = energyOf(lookEvery);
       assert.ok((joules ?? 0) > 99 * SECONDS && (joules ?? 0) <= 100 * SECONDS, `${lookEvery} s: ${joules} J`);
@@ -42,7 +42,7 @@ describe('energyFigures', () => {
     }
   });
 
-  it('charge it up to its end, though nobody looks at it any more', () => {
+  it('count energy up to the reading of the node that follows the last reading of the job', () => {
     const part = energyFigures();
     const node = (second: number): unknown =>
       part.node?.({

@@ -25,14 +25,14 @@ const gpu = (index: number, more: Partial<Gpu> = {}): Gpu => ({
 });
 const GPUS = [0, 1, 2].map((index) => gpu(index));
 
-const of = (index: number, what: string, value: number, pid?: number): Reading => ({
+const nvidia = (index: number, what: string, value: number, pid?: number): Reading => ({
   metric: `nvidia_${what}`,
   instance: `GPU-000${index}`,
   value,
   ...(pid === undefined ? {} : { pid }),
 });
-const rests = (index: number): Reading => of(index, 'utilization_percent', 0);
-const works = (index: number, percent: number): Reading => of(index, 'utilization_percent', percent);
+const rests = (index: number): Reading => nvidia(index, 'utilization_percent', 0);
+const works = (index: number, percent: number): Reading => nvidia(index, 'utilization_percent', percent);
 
 /** Looks at a job with CUDA_VISIBLE_DEVICES and pids 10 to 19, `seconds` apart. */
 function watch(
@@ -57,15 +57,15 @@ function watch(
 
 const times = <T>(count: number, value: T): readonly T[] => Array.from({ length: count }, () => value);
 
-describe('a job that holds GPUs', () => {
-  it('says nothing of a job without any', () => {
-    const use = watch('', [[works(0, 100), of(0, 'process_memory_bytes', GIB, 77)]]);
+describe('the GPU figures of a job', () => {
+  it('are empty where the job holds no GPU', () => {
+    const use = watch('', [[works(0, 100), nvidia(0, 'process_memory_bytes', GIB, 77)]]);
     assert.deepEqual(gpuMetrics(use), {});
     assert.deepEqual(gpuNotes(use), []);
   });
 
-  it('counts time held, used and idle', () => {
-    const mine = of(0, 'process_memory_bytes', GIB, 10);
+  it('count the time held, used and idle', () => {
+    const mine = nvidia(0, 'process_memory_bytes', GIB, 10);
     const use = watch('0,1', [
       [rests(0), rests(1)],
       [works(0, 50), mine, rests(1)],
@@ -85,16 +85,16 @@ describe('a job that holds GPUs', () => {
     });
   });
 
-  it('charts what its GPUs do now, over all that it holds', () => {
-    const [mine, more] = [of(0, 'process_memory_bytes', GIB, 10), of(1, 'process_memory_bytes', 2 * GIB, 11)];
+  it('chart the present use, added up over all GPUs that the job holds', () => {
+    const [mine, more] = [nvidia(0, 'process_memory_bytes', GIB, 10), nvidia(1, 'process_memory_bytes', 2 * GIB, 11)];
     const both = [works(0, 50), mine, works(1, 100), more];
     assert.deepEqual(chartedGpus(watch('0,1', [both])), { gpu_percent: 150, gpu_memory_bytes: 3 * GIB });
     assert.deepEqual(chartedGpus(watch('0,1', [both, [rests(0), mine]])), { gpu_percent: 0, gpu_memory_bytes: GIB });
     assert.deepEqual(chartedGpus(watch('', [[]])), { gpu_percent: 0, gpu_memory_bytes: 0 });
   });
 
-  it('tells of a GPU that was held for nothing', () => {
-    const mine = of(0, 'process_memory_bytes', GIB, 10);
+  it('note a GPU that was held and never used, and a memory peak that is only sampled', () => {
+    const mine = nvidia(0, 'process_memory_bytes', GIB, 10);
     const use = watch('0,1', times(192, [works(0, 90), mine, rests(1)]), { seconds: 60 });
     assert.deepEqual(gpuNotes(use), [
       'GPU 1 was held for 3 h 12 min and never used.',
@@ -102,24 +102,24 @@ describe('a job that holds GPUs', () => {
     ]);
   });
 
-  it('tells of a GPU that was opened and never worked', () => {
-    const use = watch('0', times(60, [rests(0), of(0, 'process_memory_bytes', GIB, 10)]), { seconds: 3600 });
+  it('note a GPU that was opened and never worked', () => {
+    const use = watch('0', times(60, [rests(0), nvidia(0, 'process_memory_bytes', GIB, 10)]), { seconds: 3600 });
     assert.match(gpuNotes(use)[0] ?? '', /^GPU 0 was held for 2 d 12 h: opened, but no reading showed it at work\.$/);
   });
 
-  it('does not call idle what it could not see', () => {
+  it('do not call a GPU idle while its utilisation is unknown', () => {
     const silent = watch('0', times(10, []));
     assert.equal(gpuMetrics(silent).gpu_idle_seconds, 0);
     assert.deepEqual(gpuNotes(silent), ['GPU 0 was held for 2 min without any reading.']);
     const partly = watch('0', [...times(9, [rests(0)]), []]);
     assert.deepEqual(gpuNotes(partly), ['GPU 0 was held for 2 min and never used. No readings for 10 s of them.']);
-    // Utilisation that the driver doesn't tell is not 0.
-    const unknown = watch('0', times(10, [of(0, 'power_watts', 30)]));
+    // Utilisation that the driver doesn't report is not 0.
+    const unknown = watch('0', times(10, [nvidia(0, 'power_watts', 30)]));
     assert.equal(gpuMetrics(unknown).gpu_idle_seconds, 0);
     assert.deepEqual(gpuNotes(unknown), []);
   });
 
-  it('knows that an empty MIG instance rests', () => {
+  it('count a MIG instance as idle only while it is empty', () => {
     const mig = gpu(7, { id: 'MIG-0007', parent: 'GPU-0000', index: 2 });
     const gpus = [...GPUS, mig];
     const empty: Reading = { metric: 'nvidia_memory_used_bytes', instance: 'MIG-0007', value: 13 * 1024 ** 2 };
@@ -130,15 +130,15 @@ describe('a job that holds GPUs', () => {
     assert.equal(gpuMetrics(full).gpu_idle_seconds, 0);
   });
 
-  it('keeps short tests quiet', () => {
+  it('have no note on a GPU that was held for less than a minute', () => {
     assert.deepEqual(gpuNotes(watch('0', [[rests(0)]])), []);
   });
 });
 
-describe('memory peaks', () => {
-  it('sums the processes of the job on one GPU, at one moment', () => {
+describe('the GPU memory peak of a job', () => {
+  it('is the largest sum of its processes on one GPU at one moment', () => {
     const memory = (index: number, pid: number, gib: number): Reading =>
-      of(index, 'process_memory_bytes', gib * GIB, pid);
+      nvidia(index, 'process_memory_bytes', gib * GIB, pid);
     const use = watch('0', [
       [memory(0, 10, 3), memory(0, 11, 4), memory(0, 99, 50), memory(1, 12, 2)],
       [memory(0, 10, 6)],
@@ -147,10 +147,14 @@ describe('memory peaks', () => {
     assert.equal(gpuMetrics(use).gpu_held, 2);
   });
 
-  it('takes what the driver kept, also of a process that has ended', () => {
+  it('is the one that the driver kept, also for a process that has ended', () => {
     const use = watch('0', [
-      [rests(0), of(0, 'process_memory_bytes', GIB, 10)],
-      [rests(0), of(0, 'process_peak_memory_bytes', 9 * GIB, 10), of(0, 'process_peak_memory_bytes', 70 * GIB, 99)],
+      [rests(0), nvidia(0, 'process_memory_bytes', GIB, 10)],
+      [
+        rests(0),
+        nvidia(0, 'process_peak_memory_bytes', 9 * GIB, 10),
+        nvidia(0, 'process_peak_memory_bytes', 70 * GIB, 99),
+      ],
     ]);
     const { gpu_memory_peak_bytes: peak, gpu_memory_peak_kept: kept } = gpuMetrics(use);
     assert.deepEqual([peak, kept], [9 * GIB, 1]);
@@ -158,13 +162,13 @@ describe('memory peaks', () => {
   });
 });
 
-describe('energy', () => {
-  const joules = (value: number): Reading => of(0, 'energy_joules', value);
-  const percent = (pid: number, value: number): Reading => of(0, 'process_utilization_percent', value, pid);
+describe('the GPU energy of a job', () => {
+  const joules = (value: number): Reading => nvidia(0, 'energy_joules', value);
+  const percent = (pid: number, value: number): Reading => nvidia(0, 'process_utilization_percent', value, pid);
   const energyOf = (...looks: readonly (readonly Reading[])[]): number | undefined =>
     gpuMetrics(watch('0', looks)).gpu_energy_joules;
 
-  it('is whole where the job is alone, working or not', () => {
+  it('is that of the whole GPU where the job is alone, working or not', () => {
     assert.equal(energyOf([joules(1000), rests(0)], [joules(1500), percent(10, 80)], [joules(1600), rests(0)]), 600);
   });
 
@@ -172,20 +176,20 @@ describe('energy', () => {
     assert.equal(energyOf([joules(0)], [joules(1000), percent(10, 30), percent(99, 10)]), 750);
     assert.equal(energyOf([joules(0)], [joules(900), percent(10, 0), percent(98, 0), percent(99, 0)]), 300);
     assert.equal(energyOf([joules(0)], [joules(1000), percent(99, 10)]), 0);
-    const memory = (pid: number): Reading => of(0, 'process_memory_bytes', GIB, pid);
+    const memory = (pid: number): Reading => nvidia(0, 'process_memory_bytes', GIB, pid);
     assert.equal(energyOf([joules(0)], [joules(1000), memory(10), memory(99)]), 500);
   });
 
-  it('comes from power where there is no counter, or where it began anew', () => {
-    const power = of(0, 'power_watts', 50);
+  it('is computed from power where there is no counter, or where the counter began anew', () => {
+    const power = nvidia(0, 'power_watts', 50);
     assert.equal(energyOf([power], [power]), 1000);
     assert.equal(energyOf([joules(5000)], [joules(100), power], [joules(150), power]), 550);
     assert.equal(energyOf([joules(5000)], [joules(100)], [joules(150)]), 50);
     assert.equal(energyOf([rests(0)]), undefined);
   });
 
-  it('leaves out what was used while the job did not hold the GPU', () => {
-    const memory = of(0, 'process_memory_bytes', GIB, 10);
+  it('leaves out the time in which the job did not hold the GPU', () => {
+    const memory = nvidia(0, 'process_memory_bytes', GIB, 10);
     const use = watch('', [
       [joules(0), memory],
       [joules(100), memory],
@@ -197,10 +201,10 @@ describe('energy', () => {
   });
 });
 
-describe('GPUs that others use, too', () => {
-  it('takes the own share of utilisation only', () => {
-    const mine = of(0, 'process_utilization_percent', 20, 10);
-    const theirs = of(0, 'process_utilization_percent', 70, 99);
+describe('a GPU that another job also uses', () => {
+  it("counts for a job only with the utilisation of the job's own processes", () => {
+    const mine = nvidia(0, 'process_utilization_percent', 20, 10);
+    const theirs = nvidia(0, 'process_utilization_percent', 70, 99);
     const use = watch('0', [[works(0, 90), mine, theirs]]);
     assert.equal(gpuMetrics(use).gpu_utilization_mean_percent, 20);
     const guest = watch('0', times(10, [works(0, 90), theirs]));
@@ -209,7 +213,7 @@ describe('GPUs that others use, too', () => {
   });
 });
 
-describe('GPUs whose drivers tell engine time', () => {
+describe('GPUs whose drivers report engine time', () => {
   const intel = [gpu(0, { id: '0000:4d:00.0', vendor: 'intel' })];
   const busy = (engine: string, value: number): Reading => ({
     metric: 'drmprocess_busy_seconds',
@@ -219,7 +223,7 @@ describe('GPUs whose drivers tell engine time', () => {
   });
   const memory: Reading = { metric: 'drmprocess_memory_bytes', instance: '0000:4d:00.0', value: GIB, pid: 10 };
 
-  it('measures from no value that is none', () => {
+  it('ignore a reading that is not a number', () => {
     const use = watch(
       '',
       [
@@ -231,7 +235,7 @@ describe('GPUs whose drivers tell engine time', () => {
     assert.equal(gpuMetrics(use).gpu_utilization_mean_percent, 50);
   });
 
-  it('takes the busiest engine', () => {
+  it('have the utilisation of their busiest engine', () => {
     const use = watch(
       '',
       [
@@ -249,8 +253,8 @@ describe('GPUs whose drivers tell engine time', () => {
   });
 });
 
-describe('figures', () => {
-  it('are described, and stay plausible whatever is read', () => {
+describe('GPU figures', () => {
+  it('are described, and stay plausible for any readings', () => {
     const names = new Set(GPU_JOB_METRICS.map(({ name }) => name));
     for (const { name, unit, scope } of GPU_JOB_METRICS) {
       assert.equal(scope, 'job');

@@ -30,21 +30,21 @@ function figures(environment: string): FigurePart {
   return gpuFigures(context, join(packageRoot(), 'test/fixtures/drm/amdgpu-linux-6.8/sys'));
 }
 
-const hear = (
+const readNode = (
   part: FigurePart,
   gpu: readonly Reading[] = [{ metric: 'drm_vendor', instance: ADDRESS, value: 0x1002 }],
 ): unknown => part.node?.({ kind: 'node', id: null, charges: null, gpu });
 
 describe('gpuFigures', () => {
-  it('count a card of AMD as held by its index and by its unique id', () => {
+  it('count an AMD card as held whether the environment names its index or its unique id', () => {
     for (const name of ['0', 'GPU-a3c1d0e98f765432']) {
       const part = figures(`ROCR_VISIBLE_DEVICES=${name}\n`);
-      hear(part);
+      readNode(part);
       assert.deepEqual([part.metrics().gpu_held, part.notes()], [1, []], name);
     }
   });
 
-  it("know the job's processes at each of several readings of the node between two looks, and after their end", () => {
+  it("know the job's processes at several readings of the node between two of the job, and after their end", () => {
     const of = (what: string, value: number, pid?: number): Reading => ({
       ...{ metric: `nvidia_${what}`, instance: 'GPU-1', value },
       ...(pid === undefined ? {} : { pid }),
@@ -58,30 +58,30 @@ describe('gpuFigures', () => {
       } as unknown as Look);
     lookAt([PID]);
     for (const readings of [there, there]) {
-      hear(part, readings);
+      readNode(part, readings);
       assert.equal(part.charted?.().gpu_percent, 90);
     }
     lookAt([]);
-    hear(part, there);
-    // Of one that has ended the driver tells once.
-    hear(part, [of('index', 0), of('process_peak_memory_bytes', 4 * BYTES, PID)]);
+    readNode(part, there);
+    // The driver reports a process that has ended only once.
+    readNode(part, [of('index', 0), of('process_peak_memory_bytes', 4 * BYTES, PID)]);
     assert.equal(part.metrics().gpu_memory_peak_bytes, 4 * BYTES);
   });
 
-  it('take time in which no GPU could be read for none of use', async () => {
+  it('count no use for time in which no GPU could be read', async () => {
     const there = ['index', 'utilization_percent'].map((what, at) => ({
       ...{ metric: `nvidia_${what}`, instance: 'GPU-1', value: 90 * at },
     }));
     const part = figures('CUDA_VISIBLE_DEVICES=0\n');
-    hear(part, there);
-    hear(part, []);
+    readNode(part, there);
+    readNode(part, []);
     await sleep(GAP_MS);
-    hear(part, there);
+    readNode(part, there);
     const { gpu_held_time_seconds: held = 0, gpu_used_time_seconds: used = 0 } = part.metrics();
     assert.ok(held * 1000 >= GAP_MS && used <= held - GAP_MS / 1000 + 0.002, `held ${held} s, used ${used} s`);
   });
 
-  it('ask about DRM clients where there is a card of AMD or Intel', async () => {
+  it('ask the listener for DRM clients where the node has an AMD card, and count what they hold', async () => {
     const part = figures('');
     const asked: unknown[] = [];
     const look = {
@@ -95,12 +95,12 @@ describe('gpuFigures', () => {
       },
     } as unknown as Look;
     part.look?.(look);
-    hear(part);
+    readNode(part);
     assert.deepEqual(asked, [['drmprocess', [PID]]]);
     // The answer arrives.
     await new Promise((resolve) => setImmediate(resolve));
     part.look?.(look);
-    hear(part);
+    readNode(part);
     assert.deepEqual([part.metrics().gpu_held, part.metrics().gpu_memory_peak_bytes], [1, BYTES]);
   });
 });

@@ -21,7 +21,7 @@ const LISTED: ReadonlyMap<string, Metric> = new Map(
   ALL_FACTS.flatMap(({ metrics }) => metrics.map((metric) => [metric.name, metric])),
 );
 
-/** Each name is listed, as a figure of a whole job with one value. */
+/** Asserts that every name is listed as a metric of a whole job. */
 function assertListed(names: readonly string[]): void {
   assert.ok(names.length > 0);
   for (const name of names) {
@@ -32,7 +32,7 @@ function assertListed(names: readonly string[]): void {
 }
 
 describe('figures of a whole job', () => {
-  it('are named after what they belong to, once, and end in their unit', () => {
+  it('have unique names that begin with their source and end in their unit', () => {
     assert.equal(LISTED.size, ALL_FACTS.flatMap(({ metrics }) => metrics).length);
     for (const { name: source, metrics } of JOB_FACTS)
       for (const { name, unit, scope, resolution, help } of metrics) {
@@ -44,20 +44,20 @@ describe('figures of a whole job', () => {
   });
 });
 
-it('metrics are told in quotes that every terminal has', () => {
-  const told = ALL_FACTS.flatMap(({ metrics }) => metrics.map(({ help }) => help));
+it('the help of no metric has a typographic apostrophe, which some terminals lack', () => {
+  const helps = ALL_FACTS.flatMap(({ metrics }) => metrics.map(({ help }) => help));
   assert.deepEqual(
-    told.filter((help) => help.includes('\u2019')),
+    helps.filter((help) => help.includes('\u2019')),
     [],
   );
 });
 
-describe('what a record can hold is listed', () => {
-  it('of exit records', () => {
+describe('the list of facts', () => {
+  it('has the metrics of exit records', () => {
     assertListed(Object.keys(lineageMetrics(new Lineage({ kernel: [6, 1], pageSize: 4096, cpus: 1 }).totals())));
   });
 
-  it('of energy: all that is promised', () => {
+  it('has the energy metrics, each of which a record can hold', () => {
     const node = { seconds: 5, packageJoules: 500, dramJoules: 50, busyCpuSeconds: 10, cpuSeconds: 20, usedBytes: 100 };
     const account = charge(newEnergyAccount(), {
       node,
@@ -80,7 +80,7 @@ describe('what a record can hold is listed', () => {
     assert.deepEqual(energyMetrics(newEnergyAccount()), {});
   });
 
-  it('of PSS: all that is promised', () => {
+  it('has the PSS metrics, each of which a record can hold', () => {
     const quantities = ['', '_anon', '_file', '_shmem', '_swap', '_uss', '_footprint'];
     const readings = quantities.map((what) => ({ metric: `pss${what}_bytes`, instance: '', value: 7, pid: 3 }));
     const names = Object.keys(pssMetrics(addPss(NO_PSS, readings)));
@@ -91,7 +91,7 @@ describe('what a record can hold is listed', () => {
     );
   });
 
-  it('of GPUs: all that is promised', () => {
+  it('has the GPU metrics, each of which a record can hold', () => {
     const gpu: Gpu = { id: 'GPU-aa', vendor: 'nvidia', index: 0, parent: null, aliases: [] };
     const look = { held: { held: [{ gpu, variables: [], pids: [7] }], notes: [] }, gpus: [gpu], pids: new Set([7]) };
     const readings = (joules: number) => [
@@ -108,13 +108,13 @@ describe('what a record can hold is listed', () => {
     );
   });
 
-  it('of control groups', () => {
+  it('has the metrics of control groups that a record holds', () => {
     assertListed([...OF_THE_JOB]);
     const known = new Set(CGROUP_METRICS.map(({ name }) => name));
     for (const name of OF_THE_JOB) assert.ok(known.has(name), name);
   });
 
-  it('of perf counters', () => {
+  it('has the metrics of perf counters, each named once', () => {
     const readings = NAMED_EVENTS.map(({ name: event }) => ({ event, value: 5, scaledShare: 1 }));
     const found = perfMetricReadings([...readings, { event: 'r1a8', value: 1, scaledShare: 1 }]);
     assertListed(found.map(({ metric }) => metric));

@@ -15,14 +15,14 @@ import { TICKS_PER_SECOND } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { runOf } from '../../support/runs';
 
-/** Numbers that no process here has. */
+/** Process ids that no process here has. */
 const PIDS = [4_200_001, 4_200_002];
 const MIB = 2 ** 20;
 
 const run = (spool: string): RunDescription => runOf({ job: 999_999_991, spool });
 
 function tick(pids: readonly number[], rss = 0): TickReadings {
-  const none = {
+  const noCounters = {
     parent: null,
     cpu: 0,
     childCpu: 0,
@@ -37,7 +37,7 @@ function tick(pids: readonly number[], rss = 0): TickReadings {
     atMs: 0,
     memory: [],
     processes: [],
-    counters: new Map(pids.map((pid) => [`${pid}.1`, none])),
+    counters: new Map(pids.map((pid) => [`${pid}.1`, noCounters])),
     ancestors: new Map(),
     threads: pids.length,
     rss,
@@ -62,7 +62,7 @@ interface Job {
   readonly link: ListenerLink;
   /** What the listener was asked to read, and when (seconds of the job's life). */
   readonly reads: (readonly [second: number, source: string, pids: readonly number[]])[];
-  /** What it answers. */
+  /** What the listener answers; null: nothing. */
   readings: readonly Reading[] | null;
   nodeReply: NodeReply | null;
   nodeAsked: number;
@@ -111,7 +111,7 @@ function newJob(t: TestContext, settings: Partial<Settings> = {}, environment = 
     look: async (at, pids = PIDS, { cpuSeconds = 0, rss = 0, link: other = link } = {}) => {
       second = at;
       figures.look(at * 1000, tick(pids, rss), cpuSeconds * TICKS_PER_SECOND, other);
-      // Answers arrive.
+      // The listener's answers arrive.
       await new Promise((resolve) => setImmediate(resolve));
     },
   };
@@ -138,7 +138,7 @@ const charges = (changes: Partial<NodeCharges>, joules: number, dram: number): N
 });
 
 describe('the figures of a job', () => {
-  it('are none where there is nothing to read, and no part is loaded for that', async (t) => {
+  it('are empty where there is nothing to read, and no part of them is loaded', async (t) => {
     const { figures, look, link } = newJob(t);
     figures.started(PIDS[0] ?? 0);
     for (const second of [0, 1, 2]) await look(second);
@@ -149,17 +149,17 @@ describe('the figures of a job', () => {
       assert.ok(!loaded.includes(part), `${part} is loaded`);
   });
 
-  it('have perf counters only where the site wants them', async (t) => {
+  it('have perf counters only where the site enables them', async (t) => {
     const { figures, look } = newJob(t, { sources: { perf: { enabled: false } } });
     await look(1);
     assert.ok(!Object.keys(figures.metrics()).some((name) => name.startsWith('perf_')));
     assert.ok(!Object.keys(require.cache).some((path) => path.endsWith('figures/perf.js')));
     const wanted = newJob(t, { sources: { perf: { enabled: true } } });
-    // The shepherd is none here: the reason is told.
+    // No shepherd runs here: a note says why nothing is counted.
     assert.match(wanted.figures.notes().join('\n'), /^No perf counters: |^Not counted: /);
   });
 
-  it('do without a listener', async (t) => {
+  it('are empty, without a note, where there is no listener', async (t) => {
     const { figures, look, reads } = newJob(t);
     for (const second of [0, 1, 31, 61, 100]) await look(second, PIDS, { link: null });
     await figures.finish(null, 10);
@@ -183,7 +183,7 @@ describe('the figures of a job', () => {
       energy_node_joules: 540,
       energy_covered_seconds: 10,
     });
-    // The last one is asked for, and told of in the notes where counters disagree.
+    // The end asks for a last reading of the node; a note says that its counters disagree.
     const last = { atMs: 20_000, busyCpuSeconds: 30, cpuSeconds: 80, idleWatts: 20, disagreement: 'a, b' };
     job.nodeReply = charges(last, 1700, 140);
     await job.look(20, [], { cpuSeconds: 5, rss: 0 });
@@ -193,7 +193,7 @@ describe('the figures of a job', () => {
     assert.deepEqual(job.figures.notes(), ['Energy: a, b.']);
   });
 
-  it('ask for PSS at each interval with the processes of the job, and not before the first one is over', async (t) => {
+  it("ask for the PSS of the job's processes at each interval, first after a whole one", async (t) => {
     const job = newJob(t, { sources: { pss: { interval: 30 } } });
     job.readings = [
       { metric: 'pss_bytes', instance: '', value: 7 * MIB, pid: PIDS[0] ?? 0 },
@@ -210,12 +210,12 @@ describe('the figures of a job', () => {
     assert.equal(job.figures.metrics().pss_samples, 3);
     const series = job.figures.takeSeries().find(({ source }) => source === 'pss');
     assert.deepEqual(series?.columns[0]?.values, [12 * MIB, 12 * MIB, 12 * MIB]);
-    // Nobody is asked about no process.
+    // Without a process there is nothing to ask for.
     await job.look(130, []);
     assert.equal(job.reads.length, 3);
   });
 
-  it('ask less often where a reading of PSS is dear, again where none came, and never where it is off', async (t) => {
+  it('ask for PSS less often where a reading takes long, again where no answer came, and never where it is off', async (t) => {
     const job = newJob(t);
     job.readings = [
       { metric: 'pss_bytes', instance: '', value: 1, pid: PIDS[0] ?? 0 },
@@ -238,7 +238,7 @@ describe('the figures of a job', () => {
     assert.deepEqual(off.reads, []);
   });
 
-  it('count traffic once, whoever began to: what a predecessor has counted is in what the kernel tells us', async (t) => {
+  it('count traffic once after a hand-over: the counters of the kernel include what the predecessor counted', async (t) => {
     let received: Readonly<Record<string, number>> = {};
     t.mock.method(jobNetwork, 'open', () => ({
       read: () =>
@@ -253,22 +253,24 @@ describe('the figures of a job', () => {
       const job = newJob(t, {}, '', predecessor);
       received = { '1/eth0': 1000, '2/eth0': 50 };
       for (let second = 0; second <= 20; second++) await job.look(second);
-      // One has grown, one has gone, and one has come.
+      // One interface has more traffic, one is gone and one is new.
       received = { '1/eth0': 1200, '3/eth0': 7 };
       for (let second = 21; second <= 40; second++) await job.look(second);
       return job.figures.metrics().jobnetwork_received_bytes;
     };
-    const left = (metrics: Readonly<Record<string, number>>): { readonly metrics: typeof metrics } => ({ metrics });
+    const leftBehind = (metrics: Readonly<Record<string, number>>): { readonly metrics: typeof metrics } => ({
+      metrics,
+    });
     assert.equal(await counted(undefined), 1257);
-    const before = left({ jobnetwork_received_bytes: 1080 });
+    const before = leftBehind({ jobnetwork_received_bytes: 1080 });
     assert.equal(await counted({ resumed: before, earlier: null }), 1287);
-    // The record has the predecessor's.
+    // The earlier record holds the predecessor's part already.
     assert.equal(await counted({ resumed: null, earlier: before }), 207);
-    // It had not come to it.
-    assert.equal(await counted({ resumed: left({ perf_cycles: 7 }), earlier: null }), 1257);
+    // The predecessor had counted no traffic yet.
+    assert.equal(await counted({ resumed: leftBehind({ perf_cycles: 7 }), earlier: null }), 1257);
   });
 
-  it("tell what the job held of the node's GPUs", async (t) => {
+  it('show the GPU of the node that the job held, not the other one', async (t) => {
     const job = newJob(t, {}, 'CUDA_VISIBLE_DEVICES=1\n');
     const gpus = (percent: number): NodeReply => ({
       kind: 'node',
@@ -290,7 +292,7 @@ describe('the figures of a job', () => {
     const metrics = job.figures.metrics();
     assert.deepEqual([metrics.gpu_held, metrics.gpu_used, metrics.gpu_utilization_max_percent], [1, 1, 80]);
     assert.deepEqual([metrics.gpu_memory_peak_bytes, metrics.gpu_held_time_seconds], [3 * MIB, 10]);
-    // No AMD or Intel card: nobody is asked about DRM clients.
+    // Without an AMD or Intel card nobody asks for DRM clients.
     assert.deepEqual(job.reads, []);
   });
 });
