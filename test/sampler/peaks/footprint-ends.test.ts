@@ -37,24 +37,24 @@ function ends(
   return found;
 }
 
-describe('held memory', () => {
+describe('the memory that a job holds', () => {
   const held = (reading: Partial<CgroupReading>): number | null => heldBytes({ ...NOTHING_READ, ...reading });
 
-  it('is anonymous, shared and swapped memory', () => {
+  it('is its anonymous, shared and swapped memory', () => {
     assert.equal(held({ anonBytes: 100, shmemBytes: 20, swapBytes: 5, swapCachedBytes: 0 }), 125);
     assert.equal(held({ anonBytes: 100 }), 100);
     assert.equal(held({ memoryBytes: 100 }), null);
   });
 
-  it('counts a page of the swap cache once, even where the kernel does not tell', () => {
+  it('counts a page of the swap cache once, even where the kernel does not report the cache', () => {
     assert.equal(held({ anonBytes: 100, swapBytes: 50, swapCachedBytes: 30 }), 120);
     assert.equal(held({ anonBytes: 100, swapBytes: 50 }), 100);
     assert.equal(held({ anonBytes: 10, shmemBytes: 10, swapBytes: 50 }), 50);
   });
 });
 
-describe('footprint ends', () => {
-  it('are the largest sample and the kernel’s peak, with slack on both sides', () => {
+describe('the bounds of the footprint', () => {
+  it('are the largest sample and the kernel’s peak, each widened by the slack', () => {
     const found = ends([
       { anonBytes: 2 * GIB, peakBytes: 3 * GIB },
       { anonBytes: GIB, peakBytes: 4 * GIB },
@@ -68,19 +68,19 @@ describe('footprint ends', () => {
     assert.deepEqual(found.sources, ['cgroup']);
   });
 
-  it('meet where the job held nothing but its own memory', () => {
+  it('are exact where the largest sample equals the kernel’s peak', () => {
     const found = ends([{ anonBytes: 4 * GIB, peakBytes: 4 * GIB }]);
     assert.equal(found.exact, true);
   });
 
-  it('take the shepherd’s memory off the lower end', () => {
+  it('leave the shepherd’s memory out of the lower bound', () => {
     assert.equal(ends([{ anonBytes: GIB, peakBytes: GIB }], { othersBytes: 3 * MIB }).lower_bytes, GIB - 4 * MIB);
     const small = ends([{ anonBytes: MIB, peakBytes: MIB }], { othersBytes: 3 * MIB });
     assert.equal(small.lower_bytes, 0);
     assert.equal(small.upper_bytes, 2 * MIB);
   });
 
-  it('add the peak of swap, or show that there was none', () => {
+  it('include the peak of swap, unless the host or the limit allows none, and are open where neither is known', () => {
     const job = { anonBytes: GIB, peakBytes: 2 * GIB };
     const swapping = { nodeSwapBytes: 8 * GIB };
     assert.equal(ends([{ ...job, swapPeakBytes: GIB }], swapping).upper_bytes, 3 * GIB + MIB);
@@ -97,7 +97,7 @@ describe('footprint ends', () => {
     }
   });
 
-  it('of version 1: memory and swap have one mark together, where the kernel keeps it', () => {
+  it('take the common peak of memory and swap under cgroup version 1, where the kernel keeps it', () => {
     const job = { anonBytes: GIB, peakBytes: 2 * GIB };
     const v1 = { version: 1, nodeSwapBytes: 8 * GIB } as const;
     assert.equal(ends([{ ...job, memorySwapPeakBytes: 2.5 * GIB }], v1).upper_bytes, 2.5 * GIB + MIB);
@@ -106,7 +106,7 @@ describe('footprint ends', () => {
     assert.deepEqual(ends([job], { version: 1, coversSubgroups: false }).open, ['no-page-accounting']);
   });
 
-  it('without memory.peak: a limit that always held, not as proof; else open', () => {
+  it('rest on a limit that always held where memory.peak is missing, which proves nothing, and else are open', () => {
     const limited = ends([{ anonBytes: GIB, memoryLimitBytes: 4 * GIB }]);
     assert.equal(limited.upper_bytes, 4 * GIB + MIB);
     assert.deepEqual([limited.proved, limited.exact], [false, false]);
@@ -116,21 +116,21 @@ describe('footprint ends', () => {
     assert.equal(lifted.upper_bytes, null);
   });
 
-  it('are open where the end was not seen', () => {
+  it('leave the upper bound open where the end of the job was not seen', () => {
     const job = { anonBytes: GIB, peakBytes: GIB };
     assert.deepEqual(ends([job], { toEnd: false }).open, ['end-gap']);
     assert.equal(ends([job], { toEnd: false }).upper_bytes, null);
     assert.equal(ends([job], { toEnd: false }).lower_bytes, GIB - MIB);
   });
 
-  it('without a sample the peak is still an upper end', () => {
+  it('are zero and the kernel’s peak without a sample, and unknown without any reading', () => {
     const found = ends([{ peakBytes: GIB }]);
     assert.deepEqual([found.lower_bytes, found.upper_bytes], [0, GIB + MIB]);
     assert.deepEqual(found.open, ['no-samples']);
     assert.equal(footprintEnds(NO_FOOTPRINT, PLAIN), null);
   });
 
-  it('hold the truth whatever is sampled', () => {
+  it('enclose the true peak, whichever moments are sampled', () => {
     const moment = fc.record({
       anon: fc.nat(8 * GIB),
       shmem: fc.nat(GIB),
@@ -162,7 +162,7 @@ describe('footprint ends', () => {
     );
   });
 
-  it('slack grows with the CPUs', () => {
+  it('have a slack that grows with the CPUs', () => {
     assert.equal(groupSlackBytes({ pageSize: 4096, cpus: 2 }), MIB);
     assert.equal(groupSlackBytes({ pageSize: 4096, cpus: 128 }), 64 * MIB);
   });

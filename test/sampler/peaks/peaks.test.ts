@@ -50,9 +50,9 @@ function seen(...ticks: readonly (readonly MemoryReading[])[]): PeakState {
 }
 
 describe('peaks', () => {
-  it('know nothing before something was seen', () => {
+  it('are unknown before a process was seen, unless something else bounds them', () => {
     for (const quantity of QUANTITIES) assert.equal(bracket(newPeaks(), quantity), null);
-    // Nothing but a process that had just gone, or a copy of the shepherd that then executed its program.
+    // Only a process that had just ended, or a copy of the shepherd that then executed its program.
     const copy = seen([], [reading('a', 100, { pending: true })]);
     resolve(copy, 'a', false);
     for (const state of [seen([]), copy])
@@ -60,7 +60,7 @@ describe('peaks', () => {
     assert.equal(bracket(seen([]), 'rss', { bytes: 100, open: [], sources: ['exit-record'] })?.upper_bytes, 100);
   });
 
-  it('are sums over address spaces, and the largest one for process_vmem', () => {
+  it('are sums over address spaces, but the largest address space for process_vmem', () => {
     const state = seen([reading('a', 100), reading('b', 50)]);
     assert.deepEqual(
       QUANTITIES.map((quantity) => lower(state, quantity)),
@@ -68,7 +68,7 @@ describe('peaks', () => {
     );
   });
 
-  it('keep the largest tick: when it was, and who held most', () => {
+  it('keep the time of the largest tick and the command of its largest process', () => {
     const state = seen([reading('a', 100)], [reading('a', 70), reading('b', 80)], [reading('b', 90)]);
     assert.deepEqual(bracket(state, 'rss'), {
       lower_bytes: 150,
@@ -94,13 +94,13 @@ describe('peaks', () => {
     assert.equal(bracket(state, 'rss')?.command, 'a');
   });
 
-  it('count no page of another image in the footprint', () => {
+  it('count only anonymous pages in the footprint', () => {
     const state = seen([reading('a', 100, { anonymous: 40 }), reading('b', 100, { anonymous: 10 })]);
     assert.equal(lower(state, 'footprint'), 50);
     assert.ok(bracket(state, 'footprint')?.open.includes('no-page-accounting'));
   });
 
-  it('never have an upper end, and say why', () => {
+  it('have no upper bound, and give each reason once', () => {
     const state = seen([reading('a', 100)]);
     openEnd(state, 'exec');
     openEnd(state, 'exec');
@@ -115,7 +115,7 @@ describe('peaks', () => {
     }
   });
 
-  it('take the slack of each address space off the sum, and never more than it has', () => {
+  it('have the slack of each address space taken off, at most all that it holds', () => {
     const state = seen([
       reading('a', 100, { slack: 10, markSlack: 100 }),
       reading('b', 4, { slack: 10, markSlack: 100 }),
@@ -125,7 +125,7 @@ describe('peaks', () => {
     assert.equal(lower(state, 'footprint'), 90);
   });
 
-  it('do not blur address space, which the kernel counts exactly', () => {
+  it('have no slack for address space, which the kernel counts exactly', () => {
     const state = seen([
       reading('a', 100, { slack: 10, markSlack: 10 }),
       reading('b', 100, { slack: 10, markSlack: 10 }),
@@ -135,7 +135,7 @@ describe('peaks', () => {
     assert.equal(lower(state, 'processVmem'), 200);
   });
 
-  it('take the slack of a mark off the mark', () => {
+  it('have the slack of a mark taken off where they rest on that mark', () => {
     const state = seen([reading('a', 10, { rssMark: 500, markSlack: 30 })]);
     assert.equal(lower(state, 'rss'), 470);
     assert.equal(bracket(state, 'rss')?.slack_bytes, 30);
@@ -146,21 +146,21 @@ describe('images between fork and exec', () => {
   const fork = (id: string, bytes: number, more: Partial<MemoryReading> = {}): MemoryReading =>
     reading(id, bytes, { pending: true, ...more });
 
-  it('do not count as long as nothing is known of them', () => {
+  it('do not count as long as their fate is unknown', () => {
     const state = seen([reading('a', 100), fork('b', 100)]);
     assert.equal(lower(state, 'rss'), 100);
     assert.equal(lower(state, 'vmem'), 200);
     assert.deepEqual([...(state.open.rss[0]?.pending.keys() ?? [])], ['b']);
   });
 
-  it('never counted once they have executed something', () => {
+  it('never count once they have executed a program', () => {
     const state = seen([reading('a', 100), fork('b', 100)]);
     resolve(state, 'b', false);
     assert.equal(lower(state, 'rss'), 100);
     assert.deepEqual(state.open.rss, []);
   });
 
-  it('counted all the time if they never execute anything', () => {
+  it('count from their start if they never execute a program', () => {
     const state = seen([reading('a', 100), fork('b', 100)], [reading('a', 150)]);
     assert.equal(lower(state, 'rss'), 150);
     resolve(state, 'b', true);
@@ -171,7 +171,7 @@ describe('images between fork and exec', () => {
     assert.equal(bracket(state, 'rss')?.at, new Date(NOW).toISOString());
   });
 
-  it('each have a fate of their own', () => {
+  it('are each resolved for themselves', () => {
     const state = seen([reading('a', 100), fork('b', 60), fork('c', 50)], [reading('a', 130), fork('c', 10)]);
     resolve(state, 'b', false);
     assert.equal(lower(state, 'rss'), 130);
@@ -179,7 +179,7 @@ describe('images between fork and exec', () => {
     assert.equal(lower(state, 'rss'), 150);
   });
 
-  it('have marks that wait, too', () => {
+  it('have marks that do not count before their fate is known either', () => {
     const state = seen([reading('a', 10), fork('b', 10, { rssMark: 300, vmemMark: 700 })]);
     assert.equal(lower(state, 'rss'), 10);
     assert.equal(lower(state, 'processVmem'), 20);
@@ -192,7 +192,7 @@ describe('images between fork and exec', () => {
     assert.equal(lower(other, 'processVmem'), 20);
   });
 
-  it('bring their own slack when they count', () => {
+  it('bring their own slack once they count', () => {
     const state = seen([
       reading('a', 100, { slack: 10, markSlack: 10 }),
       fork('b', 100, { slack: 20, markSlack: 20, rssMark: 400 }),
@@ -206,12 +206,12 @@ describe('images between fork and exec', () => {
     assert.equal(bracket(state, 'rss')?.slack_bytes, 20);
   });
 
-  it('are forgotten where they could not raise anything', () => {
+  it('are forgotten where they could not raise the peak', () => {
     const state = seen([reading('a', 100), fork('b', 10)], [reading('a', 200)]);
     assert.deepEqual(state.open.rss, []);
   });
 
-  it('of any number leave a bounded state, and a lower end that is none too high', () => {
+  it('leave a bounded state and a lower bound that is not too high, however many there are', () => {
     const state = newPeaks();
     // Each tick could be the largest, depending on other images: none dominates another.
     for (let index = 0; index < 200; index++)
@@ -224,7 +224,7 @@ describe('images between fork and exec', () => {
 });
 
 describe('ru_maxrss', () => {
-  it('is a lower end of the sums of resident memory, less its slack', () => {
+  it('is, less its slack, a lower bound of RSS, with and without swap', () => {
     const state = seen([reading('a', 100)]);
     observeMaxRss(state, 400, 30);
     assert.equal(lower(state, 'rss'), 370);
@@ -236,7 +236,7 @@ describe('ru_maxrss', () => {
     assert.equal(known.command, null);
   });
 
-  it('changes nothing below what was seen', () => {
+  it('changes nothing where it is below what was seen', () => {
     const state = seen([reading('a', 100)]);
     observeMaxRss(state, 90, 0);
     observeMaxRss(state, 50, 900);
@@ -274,7 +274,7 @@ describe('peaks of any history of processes', () => {
       );
     });
 
-  it('are the truth where every moment was seen', () => {
+  it('equal the truth where every moment was seen', () => {
     fc.assert(
       fc.property(steps(25), (script) => {
         const { state, truth } = play(script, { ...quiet, everywhere: true });

@@ -21,7 +21,7 @@ const machine = (kernel: string, cpus: number, pageSize = 4096): CounterPrecisio
 });
 
 describe('kernelVersion', () => {
-  it('reads the releases of distributions', () => {
+  it('reads the releases of distributions, and 0.0 where there is no number', () => {
     for (const [release, version] of [
       ['4.18.0-553.el8_10.x86_64', [4, 18]],
       ['5.14.0-427.13.1.el9_4.x86_64', [5, 14]],
@@ -48,7 +48,7 @@ describe('slackBytes', () => {
     assert.equal(slackBytes(machine('5.14', 4), 0), 768 * KIB);
   });
 
-  it('grows with the CPUs from 6.2 to 6.16, whatever the threads', () => {
+  it('grows with the CPUs from Linux 6.2 to 6.16, whatever the number of threads', () => {
     for (const kernel of ['6.2', '6.6', '6.16'])
       for (const threads of [1, 100]) {
         assert.equal(slackBytes(machine(kernel, 1), threads), 384 * KIB);
@@ -58,22 +58,22 @@ describe('slackBytes', () => {
       }
   });
 
-  it('is nothing from 6.17', () => {
+  it('is zero from Linux 6.17', () => {
     for (const kernel of ['6.17', '6.18', '7.0']) assert.equal(slackBytes(machine(kernel, 256), 64), 0);
   });
 
-  it('is in pages of the machine', () => {
+  it('is counted in pages of the machine', () => {
     assert.equal(slackBytes(machine('4.18', 64, 65536), 1), 12 * MIB);
     assert.equal(slackBytes(machine('6.6', 8, 65536), 1), 48 * MIB);
   });
 
-  it('takes an unknown kernel for an old one', () => {
+  it('is that of an old kernel where the version is unknown', () => {
     assert.equal(slackBytes(machine('?', 8), 2), 1536 * KIB);
   });
 });
 
 describe('markSlackBytes', () => {
-  it('is that of the counters, on every kernel', () => {
+  it('is that of the counters before Linux 6.17, and stays from then on', () => {
     for (const kernel of ['4.18', '5.14', '6.1', '6.6', '6.16'])
       for (const cpus of [1, 2, 64, 256])
         for (const threads of [1, 16])
@@ -84,13 +84,13 @@ describe('markSlackBytes', () => {
 });
 
 describe('thisMachine', () => {
-  it('knows its kernel, page size and CPUs', () => {
+  it('has the kernel, page size and CPUs of the host', () => {
     assert.deepEqual(thisMachine().kernel, kernelVersion(release()));
     assert.equal(thisMachine().pageSize, configured('PAGESIZE'));
     assert.ok(thisMachine().cpus >= configured('_NPROCESSORS_ONLN'));
   });
 
-  it('looks once', () => {
+  it('is determined once', () => {
     assert.equal(thisMachine(), thisMachine());
   });
 });

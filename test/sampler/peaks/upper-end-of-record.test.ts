@@ -47,7 +47,7 @@ function observation(lineage: LineageSeen | null): Observation {
 }
 
 interface Seen {
-  /** Of all exit records. */
+  /** Minor faults of all exit records. */
   readonly faults: number;
   readonly threadExits?: number;
   readonly replacer?: number | null;
@@ -56,7 +56,7 @@ interface Seen {
   readonly result?: Partial<UpperResult>;
 }
 
-/** The observation, and the bounds that the proof is asked for with it. */
+/** An observation, and the bounds with which the proved upper bounds are asked for. */
 function seen({ faults, threadExits = 4, replacer = 100, whole = true, living = 0, result = {} }: Seen): {
   readonly observed: Observation;
   readonly asked: UnknownBounds[];
@@ -83,13 +83,13 @@ function boundsFor(what: Seen, changes: Partial<Circumstances> = {}): UnknownBou
   return asked[0];
 }
 
-describe('what bounds programs whose marks are lost', () => {
+describe('the bound of programs whose high-water marks are lost', () => {
   const maxrss = 100 * MIB + SLACK;
   /** ru_minflt is 1000: whether ru_maxrss covers the processes that replaced programs. */
   const covers = (what: Seen, changes: Partial<Circumstances> = {}): boolean =>
     boundsFor(what, changes)?.othersRss === maxrss;
 
-  it('is ru_maxrss for the first process, and the address space limit', () => {
+  it('is the address space limit, and ru_maxrss for the first process', () => {
     assert.deepEqual(boundsFor({ faults: 5000 }), {
       addressSpace: 512 * MIB,
       rootRss: maxrss,
@@ -98,21 +98,21 @@ describe('what bounds programs whose marks are lost', () => {
     assert.equal(boundsFor({ faults: 1000 }, { usage: null })?.rootRss, Infinity);
   });
 
-  it('is ru_maxrss for others when the faults agree to the last one', () => {
+  it('is ru_maxrss for other processes where the page faults agree exactly', () => {
     assert.ok(covers({ faults: 1000, replacer: 0 }));
     assert.ok(!covers({ faults: 1001, replacer: 0 }));
     assert.ok(!covers({ faults: 999, replacer: 0, threadExits: 4 }));
   });
 
-  it('is ru_maxrss for others when there are more faults than all but them can explain', () => {
-    // Without the replacer 1100 - 100 = 1000, and two more for each of four threads.
+  it('is ru_maxrss for other processes where the faults cannot be explained without them', () => {
+    // Without the replacing process 1100 - 100 = 1000 faults, and at most two more for each of four threads.
     assert.ok(!covers({ faults: 1100, replacer: 100 }));
     assert.ok(!covers({ faults: 1100, replacer: 108 }));
     assert.ok(covers({ faults: 1100, replacer: 109 }));
     assert.ok(!covers({ faults: 1100, replacer: 109, threadExits: 5 }));
   });
 
-  it('is not when a record is missing, somebody still lives, or the faults are not told', () => {
+  it('is not ru_maxrss where a record is missing, a process still lives, or the faults are unknown', () => {
     assert.ok(covers({ faults: 1000 }));
     assert.ok(!covers({ faults: 1000, whole: false }));
     assert.ok(!covers({ faults: 1000, living: 1 }));
@@ -121,8 +121,8 @@ describe('what bounds programs whose marks are lost', () => {
   });
 });
 
-describe('the upper ends of a record', () => {
-  it('are the proved ones, RSS for those with swap where nothing can have been swapped out', () => {
+describe('the upper bounds of a record', () => {
+  it('are the proved ones; where nothing can have been swapped out, those of RSS hold for RSS and swap', () => {
     const { observed } = seen({ faults: 1000 });
     const ends = upperEnds(circumstances(), observed);
     assert.deepEqual(
@@ -135,7 +135,7 @@ describe('the upper ends of a record', () => {
     assert.deepEqual([swapping.rss.bytes, swapping.rssSwap.bytes, swapping.footprint.open], [10 * MIB, null, ['swap']]);
   });
 
-  it('are open for the reasons of the events and the sampler’s own', () => {
+  it('are open for the reasons that the events and the sampler give', () => {
     const rss: UpperEnd = { bytes: null, open: ['exec'], sources: ['mark', 'exit-record'] };
     const vmem: UpperEnd = { ...KNOWN.vmem, sources: ['mark', 'exit-record', 'limit'] };
     const { observed } = seen({ faults: 1000, result: { rss, vmem } });
@@ -148,7 +148,7 @@ describe('the upper ends of a record', () => {
     assert.ok(!ends.rss.sources.includes('limit'));
   });
 
-  it('are open where no event was ever heard', () => {
+  it('are open where no event was ever received', () => {
     for (const { bytes, open } of Object.values(upperEnds(circumstances(), observation(null)))) {
       assert.equal(bytes, null);
       assert.ok(open.length > 0);

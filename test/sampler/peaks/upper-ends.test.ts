@@ -49,7 +49,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** By how many bytes a job's upper ends grow while 300,000 processes come and go. */
+/** By how many bytes a job's upper bounds grow while 300,000 processes come and go. */
 function grownBy(lifeOf: (at: number, pid: number) => readonly LifeEvent[]): number {
   const ends = new UpperEnds();
   ends.setRoot(10);
@@ -64,13 +64,13 @@ function grownBy(lifeOf: (at: number, pid: number) => readonly LifeEvent[]): num
     for (const end = pid + 1000; pid < end; pid++, at += 10) ends.addEvents(lifeOf(at, pid));
   for (let rest = 0; rest < 4; rest++, at += 10) sweepAt(at);
   const grown = heapBytes() - before;
-  // It is still in use.
+  // Keeps `ends` alive until here.
   ends.addEvents([exit(at, 10, 5)]);
   return grown;
 }
 
-describe('upper ends', () => {
-  it('hold the truth in every history of forks, execs and exits', () => {
+describe('upper bounds', () => {
+  it('are never below the truth in any history of forks, execs and exits', () => {
     fc.assert(
       fc.property(lifeSteps(160), fc.boolean(), (script, sleepers) => {
         const { ends, truth } = live(script, { replacing: false, missingRecords: 0, missedReadings: 0, sleepers });
@@ -82,7 +82,7 @@ describe('upper ends', () => {
     );
   });
 
-  it('hold it, too, where programs replace programs and something bounds those', () => {
+  it('are never below the truth where programs replace programs and a bound for those is known', () => {
     fc.assert(
       fc.property(lifeSteps(160), fc.boolean(), (script, sleepers) => {
         const { ends, truth, replacedByRoot, replacedByOthers, largestVmem } = live(script, {
@@ -100,7 +100,7 @@ describe('upper ends', () => {
     );
   });
 
-  it('are open, with the reason, or still hold, where exit records are missing', () => {
+  it('are open with the reason, or not below the truth, where exit records are missing', () => {
     fc.assert(
       fc.property(lifeSteps(160), fc.integer({ min: 2, max: 5 }), fc.boolean(), (script, missingRecords, sleepers) => {
         const { ends, truth } = live(script, { replacing: false, missingRecords, missedReadings: 0, sleepers });
@@ -112,7 +112,7 @@ describe('upper ends', () => {
     );
   });
 
-  it('are open, or still hold, where sweeps miss processes that live', () => {
+  it('are open with the reason, or not below the truth, where sweeps miss living processes', () => {
     fc.assert(
       fc.property(lifeSteps(160), fc.integer({ min: 2, max: 4 }), fc.boolean(), (script, missedReadings, replacing) => {
         const { ends, truth, largestVmem } = live(script, {
@@ -131,7 +131,7 @@ describe('upper ends', () => {
     );
   });
 
-  it('are open while somebody lives whom no sweep finds, until his exit record tells what he had', () => {
+  it('are open while a process lives that no sweep finds, until its exit record gives its peak', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(3, 10, 11), exec(4, 11)]);
@@ -142,7 +142,7 @@ describe('upper ends', () => {
     assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 705);
   });
 
-  it('take no mark of a program for one that it replaced, however long that was not read', () => {
+  it('do not take the mark of a program for that of the program it replaced, however long ago that was read', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     const other = [fork(3, 10, 20), exec(4, 20)];
@@ -153,7 +153,7 @@ describe('upper ends', () => {
     assert.equal(ends.result({ ...NOTHING_KNOWN, addressSpace: 500 }).rss.bytes, 1505);
   });
 
-  it('know nothing of a program that was being replaced when its process was killed', () => {
+  it('are open for a program that was being replaced when its process was killed, unless something bounds it', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10)]);
@@ -164,7 +164,7 @@ describe('upper ends', () => {
     assert.equal(ends.result({ ...NOTHING_KNOWN, rootRss: 900 }).rss.bytes, 900);
   });
 
-  it('do not add up what never lived together', () => {
+  it('do not add up processes that never lived at the same time', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10)]);
@@ -177,7 +177,7 @@ describe('upper ends', () => {
     assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 105);
   });
 
-  it('do not count the picture of a large parent that a helper shows between fork and exec', () => {
+  it('do not count the image of a large parent that a helper shows between fork and exec', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10)]);
@@ -192,7 +192,7 @@ describe('upper ends', () => {
     assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 1007);
   });
 
-  it('count a copy that never executes anything', () => {
+  it('count a copy that never executes a program', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(5, 10, 11), exit(6, 11, 900)]);
@@ -200,7 +200,7 @@ describe('upper ends', () => {
     assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 1900);
   });
 
-  it('take a replaced program at what bounds it, and its successor not on top of that', () => {
+  it('count a replaced program at its bound, without adding its successor', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), exec(3, 10)]);
@@ -229,7 +229,7 @@ describe('upper ends', () => {
     assert.deepEqual([later.processVmem.bytes, isByLimit(later.processVmem)], [7800, false]);
   });
 
-  it('are open as long as someone lives who was not found or not read', () => {
+  it('are open until a sweep has read every living process', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(3, 10, 11), exec(4, 11)]);
@@ -239,7 +239,7 @@ describe('upper ends', () => {
     assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 1200);
   });
 
-  it('are open where the first process was there before the events, or others came from elsewhere', () => {
+  it('are open where the first process is older than the events, or where a process has no known origin', () => {
     const late = new UpperEnds();
     late.setRoot(10);
     late.addSweep({ begin: 2, readings: [reading(10, 3, 5)] });
@@ -259,7 +259,7 @@ describe('upper ends', () => {
     assert.deepEqual(foreign.result(NOTHING_KNOWN).rss.open, ['unknown-origin']);
   });
 
-  it('are open after a hand-over to a successor that has not heard the events between', () => {
+  it('are open after a hand-over to a successor that missed the events in between', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10)]);
@@ -268,17 +268,17 @@ describe('upper ends', () => {
     assert.deepEqual(successor.result(NOTHING_KNOWN).rss.open, ['listener-lost']);
   });
 
-  it('know nothing of a program that an exec took away before its last reading, told or not', () => {
+  it('count a program at its bound that an exec took away before its last reading, however late the event arrives', () => {
     const bounds = { ...NOTHING_KNOWN, rootRss: 500 };
     const large = [fork(2, 10, 20), exec(3, 20), exit(5, 20, 1000)];
-    // Read for the first time just after its exec began: the event comes after the reading.
+    // The process is read for the first time just after its exec began: the event comes after the reading.
     const first = new UpperEnds();
     first.setRoot(10);
     first.addEvents([fork(1, 1, 10), exec(1.5, 10), ...large, exec(9, 10)]);
     first.addSweep({ begin: 7, readings: [reading(10, 8, 1, 3)] });
     first.addSweep({ begin: 20, readings: [reading(10, 21, 1, 4)] });
     assert.equal(first.result(bounds).rss.bytes, 1500);
-    // Another program is seen, and the exec told only after the sweep: it may have begun before the sweep before.
+    // A sweep sees the new program before the event arrives: its exec may have begun before the sweep before that.
     const slow = new UpperEnds();
     slow.setRoot(10);
     slow.addEvents([fork(1, 1, 10), exec(1.5, 10), ...large]);
@@ -289,7 +289,7 @@ describe('upper ends', () => {
     assert.equal(slow.result(bounds).rss.bytes, 1500);
   });
 
-  it('count a copy that was in the making when the last sweep began', () => {
+  it('count a copy that was being made when the last sweep began', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(2, 10, 20), exec(3, 20), exit(8, 20, 5000)]);
@@ -299,7 +299,7 @@ describe('upper ends', () => {
     assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 7000);
   });
 
-  it('take what ended and what began at the same moment for contemporaries', () => {
+  it('take a process that ends and one that begins at the same moment to have lived together', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(3, 10, 20), exec(4, 20), exit(5, 20, 100), fork(5, 10, 21)]);
@@ -308,17 +308,17 @@ describe('upper ends', () => {
     assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 201);
   });
 
-  it('remember no process that ended, though each had replaced a program', () => {
+  it('do not remember processes that ended after each had replaced a program', () => {
     const grown = grownBy((at, pid) => [fork(at, 10, pid), exec(at + 1, pid), exec(at + 2, pid), exit(at + 3, pid, 1)]);
     assert.ok(grown < 2e6, `${grown} bytes`);
   });
 
-  it('remember no thread that forked long ago', () => {
+  it('do not remember threads that forked long ago', () => {
     const grown = grownBy((at, pid) => [{ ...fork(at, 10, pid), thread: pid + 1e6 }, exit(at + 1, pid, 1)]);
     assert.ok(grown < 2e6, `${grown} bytes`);
   });
 
-  it('begin a copy no earlier than its thread forked before, since the last sweep but one', () => {
+  it('let a copy begin no earlier than the fork before it of the same thread', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(3, 10, 20), exec(4, 20)]);
@@ -331,7 +331,7 @@ describe('upper ends', () => {
     assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 1001);
   });
 
-  it('leave out the processes of other jobs', () => {
+  it('do not count the processes of other jobs', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(2, 1, 50), exec(3, 50), fork(3, 50, 51), exit(4, 51, 9999)]);
