@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ForkedImages } from '../../../src/sampler/processes/forked-images';
 
 describe('the fate of a forked image', () => {
-  it('is that of its process, whichever is known first', () => {
+  it('depends on whether its process executed a program, whichever end is known first', () => {
     const images = new ForkedImages();
     images.processEnded(7, false);
     images.dropOldFates();
@@ -13,7 +13,7 @@ describe('the fate of a forked image', () => {
     assert.equal(images.processEnded(8, true), '8.1/0');
   });
 
-  it('is no earlier process’s of the same number', () => {
+  it('is not taken from an earlier process with the same pid', () => {
     const images = new ForkedImages();
     images.processEnded(7, false);
     images.dropOldFates();
@@ -22,7 +22,7 @@ describe('the fate of a forked image', () => {
     assert.equal(images.processEnded(7, true), '7.2/0');
   });
 
-  it('is no later process’s of the same number', () => {
+  it('is not taken from a later process with the same pid', () => {
     const images = new ForkedImages();
     assert.equal(images.imageGone(7, '7.1/0'), null);
     images.dropOldFates();

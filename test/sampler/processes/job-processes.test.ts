@@ -20,7 +20,7 @@ const ROOT = 100;
 const GROUP = 20007;
 const KIB = 1024;
 
-/** Ends, and what it has forked, with its input. */
+/** Forks a process for each chunk of its input; when the input ends, it ends with all that it forked. */
 const FORKS = `
   const [group, uid] = process.argv.slice(1).map(Number);
   process.setgroups([group]);
@@ -45,7 +45,7 @@ interface Job {
   readonly processes: JobProcesses;
   /** Seconds after the start. */
   tick(seconds: number, options?: { readonly scan?: boolean; readonly settle?: () => void }): TickReadings;
-  /** What happens while the next process's reading is made. */
+  /** What happens while the next process is read. */
   meanwhile(action: () => void): void;
 }
 
@@ -98,15 +98,15 @@ const pids = (readings: TickReadings): readonly number[] =>
 const reading = (readings: TickReadings, pid: number): TickReadings['memory'][number] | undefined =>
   readings.memory.find(({ id }) => id.startsWith(`${pid}.`));
 
-describe('which processes are the job’s', () => {
-  it('none before its first process is there', () => {
+describe('the processes of a job', () => {
+  it('are none before its first process has started', () => {
     const job = newJob({ rootPid: null });
     assert.deepEqual(pids(job.tick(0)), []);
     job.processes.rootPid = ROOT;
     assert.deepEqual(pids(job.tick(1)), [ROOT]);
   });
 
-  it('the tree under the first, however deep', () => {
+  it('are its first process and all descendants', () => {
     const job = newJob();
     for (const [pid, ppid] of [
       [101, ROOT],
@@ -120,7 +120,7 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(job.processes.counts, { seen: 5, treeOnly: 0, groupOnly: 0 });
   });
 
-  it('those that left the tree after they were seen', () => {
+  it('include a process that left the tree after it was seen, and its children', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, groups: [GROUP] });
     job.tick(0);
@@ -129,7 +129,7 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(pids(job.tick(1)), [ROOT, 101, 102]);
   });
 
-  it('those that left it before, by their group, at a scan', () => {
+  it('include a process that left the tree unseen, by its group, and its children, once all are scanned', () => {
     const job = newJob();
     job.tree.set(200, { ppid: 1, groups: [5, GROUP] });
     job.tree.set(201, { ppid: 200, groups: [] });
@@ -138,7 +138,7 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(job.processes.counts, { seen: 3, treeOnly: 1, groupOnly: 1 });
   });
 
-  it('the shepherd’s child, which takes on the group just before it executes the job', () => {
+  it('include the shepherd’s child before it has taken on the group', () => {
     const job = newJob();
     job.tree.set(ROOT, { forked: true, groups: [] });
     job.tick(0);
@@ -148,21 +148,21 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(job.processes.counts, { seen: 1, treeOnly: 0, groupOnly: 0 });
   });
 
-  it('children of the shepherd with the group, as if they were in the tree', () => {
+  it('include children of the shepherd with the group, counted as if they were in the tree', () => {
     const job = newJob();
     job.tree.set(95, { ppid: SHEPHERD, groups: [GROUP] });
     job.tick(0, { scan: true });
     assert.deepEqual(job.processes.counts, { seen: 2, treeOnly: 0, groupOnly: 0 });
   });
 
-  it('nothing that is older than the job, though it has the group: group ids are re-used', () => {
+  it('exclude a process with the group that is older than the job: group ids are re-used', () => {
     const job = newJob();
     job.tree.set(80, { ppid: 1, start: 899, groups: [GROUP] });
     job.tree.set(81, { ppid: 1, start: 900, groups: [GROUP] });
     assert.deepEqual(pids(job.tick(0, { scan: true })), [81, ROOT]);
   });
 
-  it('nothing of another user by the group alone: what is left of an earlier job may fork yet', () => {
+  it('exclude a process of another user that only has the group: a leftover of an earlier job may still fork', () => {
     const job = newJob();
     job.tree.set(80, { ppid: 1, start: 899, groups: [GROUP], uid: 1002 });
     job.tree.set(81, { ppid: 80, groups: [GROUP], uid: 1002 });
@@ -174,7 +174,7 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(job.tick(1).strangers, []);
   });
 
-  it('nobody by the group alone while it is not known who the job runs as', () => {
+  it('include none by its group alone while the user of the job is unknown', () => {
     let uid: number | null = null;
     const job = newJob({ uid: () => uid });
     job.tree.set(200, { ppid: 1, groups: [GROUP] });
@@ -185,7 +185,7 @@ describe('which processes are the job’s', () => {
     assert.deepEqual([pids(after), after.strangers], [[ROOT, 200], []]);
   });
 
-  it('in the real /proc, too, nothing of another user by the group alone', { skip: notRoot }, async (t) => {
+  it('exclude, in the real /proc, a process of another user that only has the group', { skip: notRoot }, async (t) => {
     const group = 2_000_077;
     /** Starts a process that carries the group and forks another one for each line that it gets. */
     const begin = async (uid: number): Promise<{ readonly pid: number; fork(): Promise<number> }> => {
@@ -220,13 +220,13 @@ describe('which processes are the job’s', () => {
     );
     t.after(() => processes.close());
     processes.rootPid = first.pid;
-    const [strange, own] = [await survivor.fork(), await first.fork()];
+    const [stranger, own] = [await survivor.fork(), await first.fork()];
     const readings = processes.tick(Date.now(), true, () => false);
     assert.deepEqual(pids(readings), [first.pid, own]);
-    assert.deepEqual(readings.strangers, [strange]);
+    assert.deepEqual(readings.strangers, [stranger]);
   });
 
-  it('those whose fork was heard, without the group, too, but none that has got such a number since', () => {
+  it('include a process whose fork event arrived, even without the group, but not a later one with its pid', () => {
     const job = newJob();
     const at = monotonicUs();
     const start = ticksAt(at);
@@ -240,7 +240,7 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(job.processes.counts, { seen: 3, treeOnly: 1, groupOnly: 1 });
   });
 
-  it('in the real /proc, too, one that has left the tree and the group', async (t) => {
+  it('include, in the real /proc, a process whose fork event arrived and that left the tree and the group', async (t) => {
     const before = monotonicUs();
     const child = spawn('/bin/sh', ['-c', '(sleep 600 > /dev/null & echo $!); exec sleep 600'], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -275,7 +275,7 @@ describe('which processes are the job’s', () => {
     }
   });
 
-  it('those in its own control group, wherever they are in the tree', () => {
+  it('include all processes of its own control group, also after that is gone', () => {
     const job = newJob({ group: null });
     const directory = temporaryDirectory();
     job.tree.set(200, { ppid: 1, groups: [5] });
@@ -287,7 +287,7 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(pids(job.tick(1)), [ROOT, 200]);
   });
 
-  it('nothing but the tree where there is no group', () => {
+  it('are only its tree where the job has no group', () => {
     const job = newJob({ group: null });
     job.tree.set(101, { ppid: ROOT });
     job.tree.set(200, { ppid: 1, groups: [GROUP] });
@@ -295,7 +295,7 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(job.processes.counts, { seen: 2, treeOnly: 0, groupOnly: 0 });
   });
 
-  it('the same where the kernel lists no children, in whatever order pids stand', () => {
+  it('are its tree where the kernel lists no children, in whatever order the pids are', () => {
     const job = newJob({ group: null }, false);
     job.tree.set(103, { ppid: ROOT });
     job.tree.set(102, { ppid: 103 });
@@ -304,7 +304,7 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(pids(job.tick(0)), [ROOT, 101, 102, 103]);
   });
 
-  it('a process that had been taken for a stranger before the job began', () => {
+  it('include a descendant that was seen before the first process was known', () => {
     const job = newJob({ rootPid: null, group: null }, false);
     job.tree.set(101, { ppid: ROOT });
     job.tick(0);
@@ -313,7 +313,7 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(pids(job.tick(2)), [ROOT, 101]);
   });
 
-  it('not one that got the pid of one that ended', () => {
+  it('exclude a process that re-uses the pid of an ended one', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT });
     job.tick(0);
@@ -325,14 +325,14 @@ describe('which processes are the job’s', () => {
     assert.equal(job.processes.counts.seen, 3);
   });
 
-  it('children of any thread', () => {
+  it('include the children of every thread', () => {
     const job = newJob();
     job.tree.set(ROOT, { threads: 3 });
     job.tree.set(300, { ppid: ROOT });
     assert.deepEqual(pids(job.tick(0)), [ROOT, 300]);
   });
 
-  it('none after all have ended', () => {
+  it('are none after all have ended', () => {
     const job = newJob();
     job.tick(0);
     job.tree.remove(ROOT);
@@ -341,8 +341,8 @@ describe('which processes are the job’s', () => {
   });
 });
 
-describe('what a tick reads', () => {
-  it('memory in bytes, exact on this kernel but for the marks', () => {
+describe('a tick', () => {
+  it('reads memory in bytes, on this kernel with slack only for the marks', () => {
     const job = newJob();
     job.tree.set(ROOT, { rss: 1000, anonymous: 700, swap: 40, mark: 1200, peak: 6000, threads: 4, cpu: 7 });
     const readings = job.tick(0);
@@ -368,7 +368,7 @@ describe('what a tick reads', () => {
     );
   });
 
-  it('the smaller of two readings, of all processes', () => {
+  it('takes the smaller of two readings of each process', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, rss: 2000, size: 8000, start: 1001 });
     // ROOT has been read twice by then, 101 once.
@@ -380,7 +380,7 @@ describe('what a tick reads', () => {
     assert.equal(reading(readings, 101)?.vmem, 900 * KIB);
   });
 
-  it('anonymous and swapped memory again where it would raise a maximum', () => {
+  it('reads anonymous and swapped memory again where that would raise a maximum', () => {
     const job = newJob();
     job.tree.set(ROOT, { rss: 1000, anonymous: 800, swap: 100 });
     const settle = (): void => job.tree.set(ROOT, { rss: 700, anonymous: 500, swap: 50 });
@@ -390,7 +390,7 @@ describe('what a tick reads', () => {
     assert.equal(reading(readings, ROOT)?.rss, 1000 * KIB);
   });
 
-  it('nothing of a process that ended before its third reading', () => {
+  it('counts no anonymous or swapped memory of a process that ended before its third reading', () => {
     const job = newJob();
     const readings = job.tick(0, { settle: () => job.tree.remove(ROOT) });
     assert.equal(reading(readings, ROOT)?.anonymous, 0);
@@ -398,7 +398,7 @@ describe('what a tick reads', () => {
     assert.equal(reading(readings, ROOT)?.rss, 1000 * KIB);
   });
 
-  it('a process whose first thread has exited, through another one', () => {
+  it('reads a process whose first thread has exited through another thread', () => {
     const job = newJob();
     job.tree.set(ROOT, { threads: 3 });
     job.tick(0);
@@ -409,7 +409,7 @@ describe('what a tick reads', () => {
     assert.equal(readings.failedReads, 0);
   });
 
-  it('no memory of a zombie, but its counters', () => {
+  it('reads the counters of a zombie, but no memory', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, cpu: 5 });
     job.tick(0);
@@ -420,7 +420,7 @@ describe('what a tick reads', () => {
     assert.equal(readings.failedReads, 0);
   });
 
-  it('no memory of a process that ends and is no zombie yet', () => {
+  it('reads the counters of a process that is exiting, but no memory', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, cpu: 5 });
     job.tick(0);
@@ -431,7 +431,7 @@ describe('what a tick reads', () => {
     assert.equal(readings.failedReads, 0);
   });
 
-  it('a process that is there and can’t be read as it was, not as one that has gone and comes again', () => {
+  it('keeps the figures of a process that cannot be read once, and counts it as one process', () => {
     const job = newJob();
     job.tick(0);
     const stat = join(job.tree.root, String(ROOT), 'stat');
@@ -443,9 +443,9 @@ describe('what a tick reads', () => {
     assert.equal(job.processes.counts.seen, 1);
   });
 
-  it('tells reads that failed, and marks that fell', () => {
+  it('counts marks that fell by more than their slack, and no failed read where a process ends', () => {
     const job = newJob();
-    // KiB; a fall within the marks' own error (768 KiB with two CPUs) says nothing.
+    // KiB; a fall within the marks' own error (768 KiB with two CPUs) is not counted.
     job.tree.set(ROOT, { mark: 9000 });
     assert.equal(job.tick(0).fallenMarks, 0);
     job.tree.set(ROOT, { mark: 8500 });
@@ -459,7 +459,7 @@ describe('what a tick reads', () => {
     assert.equal(job.tick(3).failedReads, 0);
   });
 
-  it('takes a process in the middle of an exec for one that executes, not for one whose marks fell', () => {
+  it('counts a process in the middle of an exec as executing, not as one whose marks fell', () => {
     const job = newJob();
     job.tree.set(ROOT, { mark: 90_000 });
     job.tick(0);
@@ -469,7 +469,7 @@ describe('what a tick reads', () => {
     job.tree.set(ROOT, { stack: 140729103000000 });
     const after = job.tick(2);
     assert.deepEqual([after.execs, after.fallenMarks], [1, 0]);
-    // Found in the middle of one: its first thread has gone, another still has the program before.
+    // Found in the middle of an exec: its first thread has gone, another one still runs the old program.
     job.tree.set(101, { ppid: ROOT, mark: 90_000, stack: 0 });
     job.tick(3);
     job.tree.set(101, { mark: 10, stack: 140729103000000 });
@@ -483,7 +483,7 @@ describe('what a tick reads', () => {
     assert.equal(job.tick(0).processes[0]?.command, 'a?[31m?b');
   });
 
-  it('counters with parents in the job, I/O in bytes', () => {
+  it('reads counters with the parent in the job, and I/O in bytes', () => {
     const job = newJob();
     job.tree.set(ROOT, { cpu: 3, childCpu: 4, faults: 5, childFaults: 6, read: 7, written: 8 });
     job.tree.set(101, { ppid: ROOT });
@@ -502,7 +502,7 @@ describe('what a tick reads', () => {
     assert.equal(counters.get('101.1000')?.parent, `${ROOT}.1000`);
   });
 
-  it('the parent again when a child ended while the tick went on', () => {
+  it('reads the parent again where a child ended during the tick', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, start: 1001, cpu: 50 });
     job.tick(0);
@@ -518,10 +518,10 @@ describe('what a tick reads', () => {
   });
 });
 
-describe('images', () => {
+describe('memory images', () => {
   const image = (pid: number, number: number, start = 1000): string => `${pid}.${start}/${number}`;
 
-  it('wait for their fate between fork and exec', () => {
+  it('are pending between fork and exec', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true });
     assert.equal(reading(job.tick(0), 101)?.pending, true);
@@ -530,7 +530,7 @@ describe('images', () => {
     assert.deepEqual(again.resolved, []);
   });
 
-  it('were no memory of their own when they execute something', () => {
+  it('do not count as memory of their own once they execute a program', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true, rss: 9000, mark: 9000 });
     job.tick(0);
@@ -543,13 +543,13 @@ describe('images', () => {
     assert.equal(helper?.id, image(101, 1));
     assert.equal(helper.pending, false);
     assert.equal(helper.command, 'helper');
-    // The first sweep may still have seen the picture of the parent.
+    // The first sweep may still have seen the image of the parent.
     assert.equal(helper.rss, 0);
     assert.equal(readings.rss, 1500 * KIB);
     assert.equal(reading(job.tick(0.2), 101)?.rss, 500 * KIB);
   });
 
-  it('follow each other at an exec, which opens the upper end', () => {
+  it('get a new number at an exec, which is counted', () => {
     const job = newJob();
     job.tick(0);
     job.tree.set(ROOT, { stack: 140729103000000, mark: 10 });
@@ -567,7 +567,7 @@ describe('images', () => {
     assert.equal(job.tick(1).execs, 0);
   });
 
-  it('counted if they were seen at work for a while without an exec, not if they came and went, or only waited', () => {
+  it('count if they were seen at work for a while without an exec, not if they came and went or only waited', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true, cpu: 5 });
     job.tree.set(102, { ppid: ROOT, forked: true, cpu: 5 });
@@ -584,7 +584,7 @@ describe('images', () => {
     ]);
   });
 
-  it('counted, however short they lived, if their zombie says that they never executed anything', () => {
+  it('count, however short they lived, if their zombie shows that they never executed a program', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true });
     job.tick(0);
@@ -594,7 +594,7 @@ describe('images', () => {
     assert.deepEqual(job.tick(0.2).resolved, []);
   });
 
-  it('did not count, however long their zombie stays, if it says that they executed something', () => {
+  it('do not count if their zombie shows that they executed a program, however long it stays', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true });
     job.tick(0);
@@ -605,14 +605,14 @@ describe('images', () => {
     assert.deepEqual(job.tick(3).resolved, []);
   });
 
-  it('leave the plain sums alone at first', () => {
+  it('are added to the sums only after they have worked for a while', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true, cpu: 5 });
     assert.equal(job.tick(0).rss, 1000 * KIB);
     assert.equal(job.tick(1).rss, 2000 * KIB);
   });
 
-  it('of a vfork child are its parent’s, until it executes something', () => {
+  it('of a vfork child are not read beside its parent’s until it executes a program', () => {
     const pairs: (readonly number[])[] = [];
     const job = newJob({
       sharesAddressSpace: (...pair) => {
@@ -630,7 +630,7 @@ describe('images', () => {
     assert.equal(reading(job.tick(2), 101)?.rss, 300 * KIB);
   });
 
-  it('of a vfork child that ends without an exec are nobody’s loss', () => {
+  it('of a vfork child that ends without an exec have no fate to resolve', () => {
     const job = newJob({ sharesAddressSpace: () => true });
     job.tree.set(101, { ppid: ROOT, forked: true });
     job.tick(0);
@@ -638,7 +638,7 @@ describe('images', () => {
     assert.deepEqual(job.tick(5).resolved, []);
   });
 
-  it('of one that shares a sibling’s address space are the sibling’s, and its own once that has gone', () => {
+  it('of a process that shares a sibling’s address space are read as the sibling’s, and as its own once that has gone', () => {
     const job = newJob({ sharesAddressSpace: (...pair) => pair.every((pid) => pid > ROOT) });
     const program = { ppid: ROOT, stack: 140729103000000 };
     job.tree.set(101, program);
@@ -662,7 +662,7 @@ describe('images', () => {
     assert.deepEqual(pids(job.tick(2)), [ROOT]);
   });
 
-  it('wait like any fork where the kernel does not compare address spaces', () => {
+  it('of a vfork child are pending like any fork where the kernel does not compare address spaces', () => {
     const job = newJob({ sharesAddressSpace: () => null });
     job.tree.set(101, { ppid: ROOT, forked: true });
     assert.equal(reading(job.tick(0), 101)?.pending, true);
@@ -670,7 +670,7 @@ describe('images', () => {
 });
 
 describe('a successor', () => {
-  it('goes on with the same processes, images and counts', () => {
+  it('continues with the same processes, images and counts', () => {
     const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true });
     job.tree.set(200, { ppid: 1, groups: [GROUP] });
@@ -703,12 +703,12 @@ describe('a successor', () => {
 
 describe('a process that sleeps', () => {
   interface Sleeper extends Job {
-    /** What the kernel says of its running time. */
+    /** Sets the running time that the kernel reports. */
     ran(ns: number): void;
     last(seconds: number): TickReadings;
   }
 
-  /** Asleep, and read as often as it takes to be believed. */
+  /** A job whose process sleeps and has been read often enough to be taken for asleep. */
   function sleeper(): Sleeper {
     const job = newJob();
     const ran = (ns: number): void => writeFileSync(join(job.tree.root, String(ROOT), 'schedstat'), `${ns} 7 3\n`);
@@ -724,7 +724,7 @@ describe('a process that sleeps', () => {
   };
   const asleep = (readings: TickReadings): boolean => readings.sweep.readings[0]?.asleep === true;
 
-  it('is taken as it was for eight ticks, and then read again', () => {
+  it('keeps its figures for eight ticks and is then read again', () => {
     const job = sleeper();
     job.tree.set(ROOT, { mark: 1500, cpu: 50 });
     for (let second = 3; second < 11; second++) {
@@ -739,7 +739,7 @@ describe('a process that sleeps', () => {
     assert.equal(asleep(job.tick(12)), true);
   });
 
-  it('is a job asleep, also when it is read again, until it has run or another one is there', () => {
+  it('is a sleeping job, also when it is read again, until it runs, ends or is joined by another process', () => {
     const job = sleeper();
     for (let second = 3; second < 20; second++) assert.equal(job.tick(second).asleep, true, String(second));
     assert.equal(job.last(20).asleep, true);
@@ -753,7 +753,7 @@ describe('a process that sleeps', () => {
     assert.equal(gone.tick(4).asleep, false);
   });
 
-  it('is read at once when it has run, until it has slept over two readings', () => {
+  it('is read at each tick once it has run, until it has slept over two readings', () => {
     const job = sleeper();
     assert.equal(asleep(job.tick(3)), true);
     job.tree.set(ROOT, { rss: 1300, mark: 1300, cpu: 7 });
@@ -766,14 +766,14 @@ describe('a process that sleeps', () => {
     assert.deepEqual([sampleOf(readings), asleep(readings)], [[1300, 7, 1300], true]);
   });
 
-  it('is read whole at the last tick', () => {
+  it('is read completely at the last tick', () => {
     const job = sleeper();
     job.tree.set(ROOT, { mark: 1500, cpu: 50 });
     const readings = job.last(3);
     assert.deepEqual([sampleOf(readings), asleep(readings)], [[1000, 50, 1500], false]);
   });
 
-  it('counts no more than the kernel has left it', () => {
+  it('counts with no more memory than the kernel has left it', () => {
     const job = sleeper();
     job.tree.set(ROOT, { rss: 400, anonymous: 200 });
     const readings = job.tick(3);
@@ -781,12 +781,12 @@ describe('a process that sleeps', () => {
     const [reading] = readings.memory;
     assert.deepEqual([reading?.rss, reading?.rssSwap, reading?.anonymous], [400 * KIB, 400 * KIB, 200 * KIB]);
     assert.equal(readings.rss, 400 * KIB);
-    // What it gets back without running was another's doing, and waits for its next reading.
+    // Memory that it gains without running is another process's doing, and shows at its next reading.
     job.tree.set(ROOT, { rss: 5000 });
     assert.deepEqual(sampleOf(job.tick(4))[0], 1000);
   });
 
-  it('that is a zombie by now, or gone, is no longer taken for what it was', () => {
+  it('that has become a zombie or is gone has no figures any more', () => {
     const zombie = sleeper();
     zombie.tree.set(ROOT, { state: 'Z' });
     assert.deepEqual([zombie.tick(3).processes, zombie.processes.tracked.size], [[], 1]);
@@ -795,7 +795,7 @@ describe('a process that sleeps', () => {
     assert.deepEqual([gone.tick(3).processes, gone.processes.tracked.size], [[], 0]);
   });
 
-  it('is never taken for asleep while it runs, has threads, or is a copy about to execute something', () => {
+  it('is never taken for asleep while it runs, has several threads, or is a copy that may still execute a program', () => {
     for (const changes of [{ state: 'R' }, { state: 'D' }, { threads: 2 }, { forked: true }]) {
       const job = newJob();
       job.tree.set(ROOT, changes);
@@ -804,7 +804,7 @@ describe('a process that sleeps', () => {
     }
   });
 
-  it('is, in the real /proc, one whose time does not go on', async (t) => {
+  it('is recognised in the real /proc by a running time that stands still', async (t) => {
     const child = spawn(
       '/bin/sh',
       ['-c', 'while read -r line; do i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo; done'],
@@ -831,7 +831,7 @@ describe('a process that sleeps', () => {
     t.after(() => processes.close());
     const tick = (last = false): TickReadings => processes.tick(Date.now(), false, () => false, last);
     const cpuOf = (readings: TickReadings): number => readings.processes[0]?.cpuTicks ?? -1;
-    /** Ticks until it is taken for asleep, as it is once it waits for a line. */
+    /** Ticks until the process is taken for asleep, as it is while it waits for a line. */
     const untilAsleep = (): Promise<TickReadings> =>
       until(() => {
         const readings = tick();
@@ -849,15 +849,15 @@ describe('a process that sleeps', () => {
   });
 });
 
-describe('what is known of the machine since a while', () => {
-  it('claims nobody whose number is someone else’s by now', () => {
+describe('an older scan of the machine', () => {
+  it('adds no process whose pid belongs to another one by now', () => {
     const seen = [
       { pid: 300, parent: 1, groups: [GROUP] },
       { pid: 301, parent: ROOT, groups: [] },
       { pid: 302, parent: 1, groups: [GROUP] },
     ];
     const job = newJob({ machine: { processes: () => seen } });
-    // As they are now: two strangers, and one that carries the group still.
+    // By now these are two strangers and a process that still carries the group.
     job.tree.set(300, { ppid: 1, groups: [] });
     job.tree.set(301, { ppid: 1, groups: [] });
     job.tree.set(302, { ppid: 1, groups: [GROUP] });

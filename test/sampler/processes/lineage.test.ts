@@ -31,7 +31,7 @@ const sweep = (begin: number, pids: readonly number[] = [], copies: readonly num
 });
 
 describe('a lineage', () => {
-  it('counts who was forked, who ended, and what they had', () => {
+  it('counts the processes that were forked and that ended, and adds up their exit records', () => {
     const lineage = begun();
     const account = exitAccount({ minorFaults: 7, cpuNs: 5_000_000 });
     lineage.addEvents([
@@ -52,7 +52,7 @@ describe('a lineage', () => {
     assert.deepEqual(lineage.settle(sweep(30, [ROOT])).ended, []);
   });
 
-  it('counts whom the OOM killer ended, and says so where it was anyone', () => {
+  it('counts the processes that the OOM killer ended, and has no such figure where there are none', () => {
     const lineage = begun();
     assert.equal(lineageMetrics(lineage.totals()).taskstats_cgroup_oom_kills, undefined);
     const killed = { kind: 'exit', at: 8, pid: 101, account: null, oomKill: 'cgroup' } as const;
@@ -62,7 +62,7 @@ describe('a lineage', () => {
     assert.deepEqual([cgroup, node], [1, undefined]);
   });
 
-  it('knows no figures of processes that ended without an exit record', () => {
+  it('gives no CPU time where processes ended, but none with an exit record', () => {
     const lineage = begun();
     const figures = (): readonly unknown[] => {
       const { taskstats_ended_processes: ended, taskstats_cpu_seconds: cpu } = lineageMetrics(lineage.totals());
@@ -77,7 +77,7 @@ describe('a lineage', () => {
     assert.deepEqual(figures(), [2, 0.005]);
   });
 
-  it('takes events in the order of time, in whatever order they come, and those of other jobs not at all', () => {
+  it('sorts events by time, in whatever order they arrive, and ignores those of other jobs', () => {
     const lineage = begun();
     lineage.addEvents([exit(9, 101, exitAccount()), fork(5, ROOT, 101), fork(3, 77, 78), exit(4, 78, exitAccount())]);
     assert.deepEqual(
@@ -87,7 +87,7 @@ describe('a lineage', () => {
     assert.equal(lineage.totals().processes, 2);
   });
 
-  it('opens the bounds where the shepherd gets another child while the first process lives', () => {
+  it('opens the upper bounds where the shepherd gets another child while the first process lives', () => {
     const reasons = (lineage: Lineage): readonly string[] => lineage.upper.save().reasons;
     const sibling = begun();
     sibling.addEvents([fork(0, 10, 90), fork(5, 10, 101), exit(6, 101, exitAccount())]);
@@ -99,7 +99,7 @@ describe('a lineage', () => {
     assert.ok(!reasons(epilog).includes('unknown-origin'));
   });
 
-  it('knows who was sampled', () => {
+  it('counts no process as unsampled that a sweep has read', () => {
     const lineage = begun();
     lineage.addEvents([fork(5, ROOT, 101)]);
     lineage.settle(sweep(10, [ROOT, 101]));
@@ -108,7 +108,7 @@ describe('a lineage', () => {
     assert.equal(lineage.totals().unsampled, 0);
   });
 
-  it('takes in what it sees without having heard of it, and counts its children from then on', () => {
+  it('adopts a process that a sweep finds without an event, and counts its children from then on', () => {
     const lineage = begun();
     lineage.settle(sweep(10, [ROOT, 200]));
     lineage.addEvents([fork(11, 200, 201), exit(12, 201, exitAccount()), exit(13, 200, exitAccount())]);
@@ -123,7 +123,7 @@ describe('a lineage', () => {
     assert.equal(lineage.totals().processes, 3);
   });
 
-  it('names those that no fork explains, once, and counts them once, also when their fork is told later', () => {
+  it('names and counts a process that no fork explains once, also when its fork event arrives later', () => {
     const lineage = new Lineage(PRECISION);
     lineage.setRoot(10);
     assert.deepEqual(lineage.settle(sweep(5, [10, 11])).adopted, [10, 11]);
@@ -140,7 +140,7 @@ describe('a lineage', () => {
     );
   });
 
-  it('is not whole when a process ended without all of its records', () => {
+  it('is not whole where a process ended without all of its exit records', () => {
     for (const account of [null, exitAccount({ whole: false })]) {
       const lineage = begun();
       lineage.addEvents([fork(5, ROOT, 101), exit(9, 101, account)]);
@@ -150,7 +150,7 @@ describe('a lineage', () => {
     }
   });
 
-  it('tells the fewest faults of a process that replaced a program, the first process aside', () => {
+  it('gives the fewest page faults of a process that replaced a program, the first process aside', () => {
     const lineage = begun();
     assert.equal(lineage.upper.replacerFaults(), null);
     lineage.addEvents([exec(5, ROOT), fork(10, ROOT, 101), fork(11, ROOT, 102), fork(12, ROOT, 103)]);
@@ -164,7 +164,7 @@ describe('a lineage', () => {
     assert.equal(lineage.upper.replacerFaults(), 40);
   });
 
-  it('tells replacers from later processes with the same number, also where both ended between two sweeps', () => {
+  it('distinguishes replacers from later processes with the same pid, also where both ended between two sweeps', () => {
     const lineage = begun();
     const life = (at: number, pid: number, minorFaults: number, programs: number): readonly ProcessEvent[] => [
       fork(at, ROOT, pid),
@@ -185,7 +185,7 @@ describe('a lineage', () => {
     assert.equal(lineage.upper.replacerFaults(), 40);
   });
 
-  it('goes on in a successor, whose sums are whole no more', () => {
+  it('continues in a successor, whose sums are no longer whole', () => {
     const lineage = begun();
     lineage.addEvents([fork(5, ROOT, 101), fork(6, ROOT, 102), exit(9, 102, exitAccount({ minorFaults: 3 }))]);
     lineage.settle(sweep(20, [ROOT, 101]));
@@ -199,12 +199,12 @@ describe('a lineage', () => {
     assert.deepEqual([processes, ended, unsampled, sums.minorFaults, whole], [3, 2, 1, 7, false]);
   });
 
-  it('counts nothing twice that a listener remembers and tells again', () => {
+  it('counts nothing twice when a listener repeats the events that it remembers', () => {
     const lineage = begun();
     const past = [fork(5, ROOT, 101), fork(6, ROOT, 102), exit(9, 102, exitAccount({ minorFaults: 3 }))];
     lineage.addEvents(past);
     lineage.settle(sweep(20, [ROOT, 101]));
-    // Heard, and not yet settled.
+    // Received, and not yet settled.
     lineage.addEvents([fork(25, ROOT, 103)]);
     lineage.again();
     lineage.addEvents([fork(1, 10, ROOT), exec(2, ROOT), ...past, fork(25, ROOT, 103), fork(26, ROOT, 104)]);
@@ -220,7 +220,7 @@ describe('a lineage', () => {
     assert.deepEqual([next.totals().processes, next.totals().ended, next.totals().sums.minorFaults], [5, 2, 7]);
   });
 
-  it('leaves out what is in the account of another: events until then, and who was forked by then', () => {
+  it('leaves out what another account holds: events until its end, and processes forked by then', () => {
     const lineage = new Lineage(PRECISION, null, 20);
     lineage.setRoot(ROOT);
     lineage.addEvents([fork(1, 10, ROOT), exec(2, ROOT), fork(5, ROOT, 101), fork(6, ROOT, 102)]);
@@ -234,7 +234,7 @@ describe('a lineage', () => {
     );
   });
 
-  it('takes an event that another one has overtaken', () => {
+  it('counts an event that another one has overtaken', () => {
     const lineage = begun();
     lineage.addEvents([fork(15, ROOT, 101)]);
     lineage.settle(sweep(20, [ROOT]));
@@ -243,7 +243,7 @@ describe('a lineage', () => {
     assert.equal(lineage.totals().processes, 3);
   });
 
-  it('never counts more ends than beginnings, and all figures of those that ended', () => {
+  it('never counts more ends than beginnings, and adds up the records of all ended processes', () => {
     const pid = fc.integer({ min: ROOT, max: ROOT + 6 });
     const event = fc.oneof(
       fc.tuple(pid, pid).map(

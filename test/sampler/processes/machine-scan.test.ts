@@ -10,8 +10,8 @@ import { supplementaryGroups } from '../../../src/sources/proc/status';
 import { procTree } from '../proc-tree';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-describe('a look at all processes of the machine', () => {
-  it('tells parents and groups', () => {
+describe('a scan of all processes of the machine', () => {
+  it('gives the parent and the groups of each process', () => {
     const tree = procTree(temporaryDirectory());
     tree.set(10, { ppid: 1, groups: [] });
     tree.set(11, { ppid: 10, groups: [1001, 20007] });
@@ -26,7 +26,7 @@ describe('a look at all processes of the machine', () => {
     );
   });
 
-  it('is not made again while it is fresh, and looks again at what is known after a minute only', () => {
+  it('is repeated after its time, and reads known processes again only after a minute', () => {
     const tree = procTree(temporaryDirectory());
     tree.set(10);
     const scan = newMachineScan(tree.root, 1000);
@@ -50,7 +50,7 @@ describe('a look at all processes of the machine', () => {
     assert.equal(parentOf(3500), 8);
   });
 
-  it('finds a child of ours in the real /proc, and no more once it has gone', async (t) => {
+  it('finds a child process in the real /proc until it has ended', async (t) => {
     const scan = newMachineScan();
     const child = spawn('sleep', ['60'], { stdio: 'ignore' });
     t.after(() => child.kill('SIGKILL'));
