@@ -9,7 +9,7 @@ import { openSampleStream, STREAM, type StreamedSample } from '../../../src/samp
 import { thisMachine } from '../../../src/sampler/peaks/slack';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-/** This process, sampled once. */
+/** One sample of this process. */
 function sampled(t: TestContext): readonly [TickReadings, Observation] {
   const sampler = new JobSampler(
     {
@@ -31,15 +31,15 @@ function sampled(t: TestContext): readonly [TickReadings, Observation] {
   return [sampler.tick(Date.now(), false), sampler.observation()];
 }
 
-function listen(directory: string): number {
+function openReader(directory: string): number {
   makeFifo(join(directory, STREAM), 0o600);
   return openSync(join(directory, STREAM), constants.O_RDONLY | constants.O_NONBLOCK);
 }
 
 describe('the stream of samples', () => {
-  it('is a line of JSON for each', (t) => {
+  it('has a line of JSON for each sample', (t) => {
     const directory = temporaryDirectory();
-    const fd = listen(directory);
+    const fd = openReader(directory);
     const [readings, observation] = sampled(t);
     const stream = openSampleStream(directory);
     stream(readings, () => observation);
@@ -53,9 +53,9 @@ describe('the stream of samples', () => {
     assert.ok(line.rss > 1e6 && line.cpu_seconds > 0 && line.processes >= 1);
   });
 
-  it('neither waits for its listener nor minds when it goes', (t) => {
+  it('neither waits for its reader nor fails when the reader goes', (t) => {
     const directory = temporaryDirectory();
-    const fd = listen(directory);
+    const fd = openReader(directory);
     const [readings, observation] = sampled(t);
     const stream = openSampleStream(directory);
     for (let index = 0; index < 1000; index++) stream(readings, () => observation);
@@ -67,7 +67,7 @@ describe('the stream of samples', () => {
     stream(readings, () => observation);
   });
 
-  it('goes nowhere without a FIFO, or without a listener', (t) => {
+  it('is dropped where there is no FIFO or no reader', (t) => {
     const [readings, observation] = sampled(t);
     const directory = temporaryDirectory();
     for (const place of [null, directory]) openSampleStream(place)(readings, () => observation);

@@ -18,7 +18,7 @@ const reading = (name: string, value: number, instance = ''): Reading => ({ metr
 const METRICS = [metric('a_x'), metric('a_seconds', 1000), metric('b_x')];
 
 describe('a series buffer', () => {
-  it('keeps integers, column by column, source by source', () => {
+  it('keeps values as integers, by source and column', () => {
     const buffer = newSeriesBuffer(METRICS);
     buffer.add('a', 1000.4, [reading('a_x', 5), reading('a_seconds', 1.23456)]);
     buffer.add('b', 1500, [reading('b_x', 1, 'eth0'), reading('b_x', 2, 'a name')]);
@@ -44,7 +44,7 @@ describe('a series buffer', () => {
     assert.deepEqual(buffer.take(), []);
   });
 
-  it('says what was not read at a time', () => {
+  it('has null where a metric was not read at a time', () => {
     const buffer = newSeriesBuffer(METRICS);
     buffer.add('b', 1, [reading('b_x', 1, 'eth0')]);
     buffer.add('b', 2, [reading('b_x', 2, 'eth1')]);
@@ -58,9 +58,9 @@ describe('a series buffer', () => {
     );
   });
 
-  it('keeps what is below 0, to the digit, through the packed form', () => {
+  it('keeps negative values to the last digit through the packed form', () => {
     const buffer = newSeriesBuffer([...hwmon.metrics, ...battery.metrics]);
-    const given = {
+    const expected = {
       hwmon_temperature_celsius: [-3.2, -40, 0, 21.5],
       hwmon_voltage_volts: [-0.008, -11.984, -5, 12.096],
       battery_power_watts: [-14.25, -14.25, -14.25, -14.25],
@@ -70,7 +70,7 @@ describe('a series buffer', () => {
       buffer.add(
         'sensors',
         at * 1000,
-        Object.entries(given).map(([name, values]) => reading(name, values[at] ?? 0, 'x')),
+        Object.entries(expected).map(([name, values]) => reading(name, values[at] ?? 0, 'x')),
       );
     const columns = buffer.take()[0]?.columns ?? [];
     const packed = packSeries(0, [
@@ -84,11 +84,11 @@ describe('a series buffer', () => {
           unpacked[id]?.values.map((value) => (value ?? Number.NaN) / resolution),
         ]),
       ),
-      given,
+      expected,
     );
   });
 
-  it('leaves out what belongs to one process, is not a number, or no metric of ours', () => {
+  it('leaves out values of single processes, values that are not numbers, and unknown metrics', () => {
     const buffer = newSeriesBuffer(METRICS);
     buffer.add('a', 1, [{ ...reading('a_x', 5), pid: 7 }, reading('a_seconds', Number.NaN), reading('c', 1)]);
     assert.deepEqual(buffer.take(), []);

@@ -44,7 +44,7 @@ const source = fc.integer({ min: 0, max: 20 }).chain((ticks) =>
 const sources = fc.array(source, { maxLength: 4 });
 
 describe('packed series', () => {
-  it('come back as they were, packed further or not', () => {
+  it('unpack to what they were, compressed or not', () => {
     fc.assert(
       fc.property(sources, fc.boolean(), (batch, further) => {
         assert.deepEqual(unpackSeries(BASE, packSeries(BASE, batch, further)), batch);
@@ -53,7 +53,7 @@ describe('packed series', () => {
     );
   });
 
-  it('take a byte for a small change, and nothing for none', () => {
+  it('take a byte for a small change and none for no change', () => {
     const at = Array.from({ length: 100 }, (_, second) => BASE + second * 1000);
     const bytes = (values: readonly number[]): number =>
       packSeries(BASE, [{ id: 1, at, columns: [{ id: 2, values }] }]).length;
@@ -61,7 +61,7 @@ describe('packed series', () => {
     assert.ok(bytes(at.map(() => 5e9)) <= 100 + 16);
   });
 
-  it('are refused where they are cut off or go on', () => {
+  it('are refused where bytes are missing or too many', () => {
     fc.assert(
       fc.property(sources, fc.nat(), (batch, cut) => {
         const packed = packSeries(BASE, batch);
@@ -73,7 +73,7 @@ describe('packed series', () => {
     );
   });
 
-  it('never throw, whatever the bytes', () => {
+  it('of any bytes unpack without an exception, to as many values as times', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.constantFrom(1, 2, 3), (bytes, form) => {
         for (const unpacked of [unpackSeries(BASE, Uint8Array.of(form, ...bytes)), unpackSeries(BASE, bytes)])
@@ -86,8 +86,8 @@ describe('packed series', () => {
     assert.equal(unpackSeries(BASE, Buffer.of(1, 1, 1, ...new Array<number>(60).fill(0x80))), null);
   });
 
-  it('do not fill the memory for a count that is out of reason', () => {
-    // 4,000 times and, again and again, a column that is constant over them.
+  it('are refused where a small input claims too many values', () => {
+    // 4,000 times and 10,000 columns, each constant over all times.
     const times = new Array<number>(4000).fill(0);
     const columns = new Array<number>(30_000).fill(1);
     const packed = Buffer.of(1, 1, 1, 0xa0, 0x1f, ...times, 0x90, 0x4e, ...columns);
@@ -96,7 +96,7 @@ describe('packed series', () => {
 });
 
 describe('mergeSeries', () => {
-  it('puts the readings of a source in order, and leaves gaps where a metric was not read', () => {
+  it('sorts the readings of a source by time, with null where a metric was not read', () => {
     const later = { id: 1, at: [30, 40], columns: [{ id: 10, values: [3, 4] }] };
     const other = { id: 2, at: [15], columns: [{ id: 20, values: [7] }] };
     const earlier = {

@@ -22,7 +22,7 @@ const record = (changes: Partial<JobRecord> = {}): JobRecord =>
   recordOf({ job_id: 1516, status: 'running', revision: START, ...changes });
 
 interface Opened extends NodeStore {
-  /** node.db past the store. */
+  /** node.db, without the store. */
   readonly database: Database;
   readonly query: (sql: string) => readonly unknown[];
   readonly readSeries: NodeReader['readSeries'];
@@ -65,7 +65,7 @@ const aSample: StoredSample = {
 };
 
 describe('series in node.db', () => {
-  it('are read by name and time, in their units', (t) => {
+  it('are read by metric and time, in their units', (t) => {
     const store = opened(t);
     for (let minute = 0; minute < 5; minute++) store.saveSeries(null, batch(START + minute * 60_000, minute / 4));
     store.saveSeries(null, batch(START, 7, 'loadavg_runnable'));
@@ -83,7 +83,7 @@ describe('series in node.db', () => {
     assert.deepEqual(store.readSeries('9.0.0badcafe.1.2', [], 0, START + DAY), []);
   });
 
-  it('of a job go with it; its samples are among them', (t) => {
+  it('of a job include its samples and are deleted with the job', (t) => {
     const store = opened(t);
     store.saveProgress(RUN, START, record(), [aSample], batch(START + 500, 1, 'cgroup_x', 'a b'));
     store.saveSeries(RUN, batch(START + 900, 2, 'cgroup_x', 'a b'));
@@ -111,7 +111,7 @@ describe('series in node.db', () => {
     assert.deepEqual(store.query('SELECT count(*) FROM series'), [0]);
   });
 
-  it('of a process that is among the largest late tell its load since its start', (t) => {
+  it('of a process that becomes one of the largest late give its load since its start', (t) => {
     const store = opened(t);
     const first = { pid: 7, start: 500, command: 'sh', rss: 100, cpu: 10 };
     const late = { pid: 8, start: 500 + 100, command: 'sim', rss: 900, cpu: 0 };
@@ -127,12 +127,12 @@ describe('series in node.db', () => {
         .processes.filter(({ pid }) => pid === 8)
         .map(({ cpu_seconds: cpu, seconds }) => [cpu, seconds]);
     assert.deepEqual(loadOf(START), [[20, 20]]);
-    // It began in this span, its job before that.
+    // The process began in this span, its job before it.
     assert.deepEqual(loadOf(START + 500), [[20, 20]]);
     assert.deepEqual(loadOf(START + 5000), [[1, 1]]);
   });
 
-  it('of a process that executes another program are one load', (t) => {
+  it('of a process that executes another program give one load', (t) => {
     const store = opened(t);
     const process = { pid: 7, start: 500, rss: 100 };
     const samples = [
@@ -148,7 +148,7 @@ describe('series in node.db', () => {
     );
   });
 
-  it('of a running job are read from where pruning has left them', (t) => {
+  it('of a running job are read from the oldest row that pruning has left', (t) => {
     const store = opened(t);
     const process = { pid: 7, start: 8, command: 'sh', rss: 100, cpu: 1000 };
     for (let hour = 0; hour < 4; hour++) {
@@ -173,7 +173,7 @@ describe('series in node.db', () => {
     );
   });
 
-  it('of a run that is not known are refused, and a rolled back name is given anew', (t) => {
+  it('of an unknown run are refused, and the name of a metric that was rolled back is stored again', (t) => {
     const store = opened(t);
     assert.throws(() => store.saveSeries(RUN, batch(START, 1)), /knows no run/);
     const broken = { ...aSample, rss: 'much' as unknown as number };
@@ -182,7 +182,7 @@ describe('series in node.db', () => {
     assert.equal(store.readSeries(null, [], 0, START).length, 1);
   });
 
-  it('put together are the same, in fewer rows', (t) => {
+  it('that are packed read the same from fewer rows', (t) => {
     const store = opened(t);
     store.finish(RUN, START, record({ status: 'finished' }), []);
     store.saveProgress('1.0.0badcafe.1.2', START, record(), []);
@@ -205,19 +205,19 @@ describe('series in node.db', () => {
     assert.deepEqual(rows('job = 2 AND loose = 1'), [150]);
     store.packSeries(START + 150 * 60_000);
     assert.deepEqual(all(), before);
-    // What comes late for an hour that was packed makes a row of its own.
+    // A value that arrives late for a packed hour makes a row of its own.
     store.saveSeries(null, batch(START + 1, 9));
     store.packSeries(START + 150 * 60_000);
     assert.deepEqual(rows('job IS NULL AND loose = 0'), [3]);
   });
 
-  it('that two processes put together at a time are there once', (t) => {
+  it('that two processes pack at the same time are stored once', (t) => {
     const store = opened(t);
     for (let minute = 0; minute < 150; minute++) store.saveSeries(null, batch(START + minute * 60_000, minute));
     const before = store.readSeries(null, [], 0, START + DAY);
     const table = new SeriesTable(store.database);
     const transaction = store.database.transaction.bind(store.database);
-    // Between its reading and its first transaction another process is done.
+    // Between the reading and the first transaction of `table` another process packs everything.
     store.database.transaction = ((action: () => void) => {
       store.database.transaction = transaction;
       store.packSeries(START + 150 * 60_000);
@@ -227,14 +227,14 @@ describe('series in node.db', () => {
     assert.deepEqual(store.readSeries(null, [], 0, START + DAY), before);
   });
 
-  it('are put together for no longer than is given', (t) => {
+  it('are not packed after the time given for it', (t) => {
     const store = opened(t);
     for (let minute = 0; minute < 150; minute++) store.saveSeries(null, batch(START + minute * 60_000, minute));
     store.packSeries(START + 150 * 60_000, -1);
     assert.deepEqual(store.query('SELECT count(*) FROM series WHERE loose = 0'), [0]);
   });
 
-  it('survive a damaged row', (t) => {
+  it('are read without a damaged row', (t) => {
     const store = opened(t);
     store.saveSeries(null, batch(START, 1));
     store.saveSeries(null, batch(START + 1000, 2));
@@ -245,7 +245,7 @@ describe('series in node.db', () => {
     assert.deepEqual(store.readSeries(null, [], 0, START + DAY), expected);
   });
 
-  it('of the node go by age, and by the size of the file', (t) => {
+  it('of the node are deleted by age and by the size of the file', (t) => {
     const store = opened(t);
     for (let hour = 0; hour < 48; hour++) store.saveSeries(null, batch(START + hour * HOUR, hour));
     store.prune(START + DAY, 2 ** 30, Infinity);
@@ -270,13 +270,13 @@ describe('series in node.db', () => {
     assert.equal(left.at(-1), START + 147 * HOUR);
   });
 
-  it('forget the names that none of them uses', (t) => {
+  it('lose the names of metrics that no row uses', (t) => {
     const store = opened(t);
     store.saveSeries(null, batch(START, 1, 'netdev_x', 'veth123'));
     store.saveSeries(null, batch(START + 10 * DAY, 1));
     store.prune(START + DAY, 2 ** 30, Infinity);
     assert.deepEqual(store.query("SELECT instance FROM metric WHERE name = 'netdev_x'"), []);
-    // It comes back under another number.
+    // The metric comes back under another number.
     store.saveSeries(null, batch(START + 11 * DAY, 1, 'netdev_x', 'veth123'));
     assert.equal(store.readSeries(null, ['netdev_x'], 0, START + 12 * DAY).length, 1);
     assert.deepEqual(store.query('SELECT id FROM metric ORDER BY id'), [1, 3, 4]);
@@ -292,12 +292,12 @@ describe('series in node.db', () => {
     assert.match(plan[0]?.detail ?? '', /USING INDEX series_of_job \(job=\? AND loose=\? AND at<\?\)/);
   });
 
-  it('take at most 8 bytes a value while open, and fewer when put together', (t) => {
+  it('take at most 8 bytes a value while loose, and fewer once packed', (t) => {
     const random = seededRandom(3);
     const store = opened(t);
     store.saveProgress(RUN, START, record(), []);
     const size = (): number => Number(store.query("SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'series%'")[0]);
-    /** Half of them counters that grow, half of them gauges that change now and then. */
+    /** Half are counters that grow, half gauges that change now and then. */
     const metrics = Array.from({ length: 40 }, (_, index) => ({
       value: Math.floor(random() * 1e10),
       grows: index < 20,
@@ -330,7 +330,7 @@ describe('series in node.db', () => {
     store.database.exec('VACUUM');
     const packed = size() / values;
     t.diagnostic(
-      `${node.toFixed(2)} (node), ${open.toFixed(2)} (all) bytes a value while open, ${packed.toFixed(2)} then`,
+      `${node.toFixed(2)} (node), ${open.toFixed(2)} (all) bytes a value while loose, ${packed.toFixed(2)} packed`,
     );
     assert.ok(node <= 8 && open <= 8 && packed < open);
   });

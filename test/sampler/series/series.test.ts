@@ -23,7 +23,7 @@ function seriesOf(...samples: readonly (readonly [number, number])[]): Series {
   return series;
 }
 
-describe('series', () => {
+describe('a series', () => {
   it('is empty before the first sample', () => {
     assert.deepEqual(filled(newSeries(START)), []);
   });
@@ -32,7 +32,7 @@ describe('series', () => {
     assert.deepEqual(filled(seriesOf([0, 5], [10, 9], [20, 7], [60, 3])), [9, 3]);
   });
 
-  it('ends, of a job that runs, with what was seen last', () => {
+  it('ends, while the job runs, with the last sum, not the largest of its step', () => {
     const day = 86_400_000;
     const spike = seriesOf([0, 5], [day - 3000, 9], [day - 2000, 2]);
     assert.equal(filled(spike).at(-1), 9);
@@ -46,16 +46,16 @@ describe('series', () => {
     assert.deepEqual([filledSoFar(workers), filledSoFar(copy)], [[3], [13]]);
   });
 
-  it('goes on with the last sum where a step has none', () => {
+  it('repeats the last sum in a step without a sample', () => {
     assert.deepEqual(filled(seriesOf([0, 5], [160, 7])), [5, 5, 5, 7]);
     assert.deepEqual(filled(seriesOf([110, 5])), [0, 0, 5]);
   });
 
-  it('tells no memory from no sample', () => {
+  it('distinguishes a sum of zero from a missing sample', () => {
     assert.deepEqual(filled(seriesOf([0, 5], [60, 0], [160, 2])), [5, 0, 0, 2]);
   });
 
-  it('takes a sample from before its start as the first', () => {
+  it('counts a sample from before its start in the first step', () => {
     assert.deepEqual(filled(seriesOf([-500, 5], [0, 3])), [5]);
   });
 
@@ -68,14 +68,14 @@ describe('series', () => {
     assert.deepEqual([values[0], values[1], values[59], values[60]], [2, 2, 3, 4]);
   });
 
-  it('takes a job of years', () => {
+  it('covers a job of years in at most as many steps', () => {
     const series = seriesOf([0, 1], [3 * 365 * 86_400_000, 2]);
     assert.ok(series.values.length <= MOST_STEPS && series.values.length > MOST_STEPS / 2);
     assert.equal(filled(series).at(-1), 2);
     assert.equal(filled(series)[0], 1);
   });
 
-  it('never loses its largest sum, nor the step it was in', () => {
+  it('never loses its largest sum or the step in which that was', () => {
     const samples = fc.array(fc.tuple(fc.nat(10_000_000), fc.nat(1_000_000)), { minLength: 1, maxLength: 300 });
     fc.assert(
       fc.property(samples, (unordered) => {
@@ -90,7 +90,7 @@ describe('series', () => {
   });
 });
 
-describe('other series', () => {
+describe('the other series of a job', () => {
   /** One sample a second: `cpu` seconds of CPU time so far, `swap` bytes. */
   function sampled(seconds: number, cpu: (second: number) => number, swap: (second: number) => number): Series {
     const series = newSeries(START);
@@ -104,7 +104,7 @@ describe('other series', () => {
     return series;
   }
 
-  it('have the rate of a counter at each step, and the largest amount', () => {
+  it('hold the rate of a counter at each step, and the largest amount', () => {
     for (const seconds of [3, 100, 777, 5000]) {
       const others = othersOf(
         sampled(
@@ -118,7 +118,7 @@ describe('other series', () => {
     }
   });
 
-  it('show when a counter grew, and add up to what it came to', () => {
+  it('show when a counter grew, and add up to its growth', () => {
     const series = sampled(
       1000,
       (second) => Math.max(0, second - 500) * 2,
@@ -132,7 +132,7 @@ describe('other series', () => {
     assert.deepEqual([cores[10], cores.at(-1)], [0, 2]);
   });
 
-  it('have nothing of what was never above 0, and a value for each step', () => {
+  it('leave out what was never above 0, and have a value for each step', () => {
     const series = newSeries(START);
     assert.deepEqual(othersOf(series), {});
     addToSeries(series, START + 10_000, 5);
@@ -143,13 +143,13 @@ describe('other series', () => {
   });
 });
 
-describe('images whose fate is open', () => {
+describe('images that may still execute a program', () => {
   const images: readonly OpenImage[] = [
     { image: '101/0', bytes: 10 },
     { image: '102/0', bytes: 20 },
   ];
 
-  it('count where they never ran another program', () => {
+  it('count once it is known that they never ran another program', () => {
     const series = newSeries(START);
     addToSeries(series, START, 5, images);
     addToSeries(series, START + 10, 30);
@@ -163,7 +163,7 @@ describe('images whose fate is open', () => {
     assert.deepEqual(filled(series), [30, 35]);
   });
 
-  it('are never added up over looks at different times, however long the steps become', () => {
+  it('are never added up over samples of different times, however long the steps become', () => {
     const names: readonly string[] = ['a', 'b', 'c', 'd'];
     const looks = fc.array(
       fc.record({
