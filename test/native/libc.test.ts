@@ -20,8 +20,8 @@ function temporaryFile(): string {
   return join(directory, 'lock');
 }
 
-/** What `expression` of the module gives in a process of its own, started through `wrapper`. */
-function elsewhere(expression: string, ...wrapper: readonly string[]): unknown {
+/** The value of `expression` of the module in a process of its own, started through `wrapper`. */
+function inOwnProcess(expression: string, ...wrapper: readonly string[]): unknown {
   const script = `const libc = require(process.argv[1]); process.stdout.write(JSON.stringify(${expression}))`;
   const words = [...wrapper, process.execPath, '-e', script, require.resolve('../../src/native/libc')];
   const { status, stdout, stderr } = spawnSync(words[0] ?? '', words.slice(1), { encoding: 'utf8' });
@@ -30,7 +30,7 @@ function elsewhere(expression: string, ...wrapper: readonly string[]): unknown {
 }
 
 describe('tryLock', () => {
-  it('takes a lock once, and again when it was given up', () => {
+  it('takes a lock once, and again after it was released', () => {
     const path = temporaryFile();
     const first = openSync(path, 'a', 0o600);
     const second = openSync(path, 'a', 0o600);
@@ -42,7 +42,7 @@ describe('tryLock', () => {
     closeSync(second);
   });
 
-  it('is refused while another process has it, and free when that was killed', async (t) => {
+  it('gets no lock that another process holds, until that process is killed', async (t) => {
     const path = temporaryFile();
     const holder = spawn('/bin/sh', ['-c', 'exec 9>"$1"; flock 9; echo held; read -r _', 'sh', path], {
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -57,7 +57,7 @@ describe('tryLock', () => {
     closeSync(fd);
   });
 
-  it('names the call and the error where no lock can be', () => {
+  it('throws an error with the call and the errno for a bad descriptor', () => {
     assert.throws(
       () => tryLock(9999),
       (error: unknown) => error instanceof LibcError && error.call === 'flock' && error.errno === 9,
@@ -66,24 +66,24 @@ describe('tryLock', () => {
 });
 
 describe('resourceLimit, raiseSoftLimit', () => {
-  it('says what the kernel says', () => {
+  it('read the limits of this process', () => {
     const limits = readFileSync('/proc/self/limits', 'utf8');
     const [, soft, hard] = /^Max open files +(\S+) +(\S+)/m.exec(limits) ?? [];
     const number = (text: string | undefined): number => (text === 'unlimited' ? Infinity : Number(text));
     assert.deepEqual(resourceLimit(Rlimit.NOFILE), { soft: number(soft), hard: number(hard) });
   });
 
-  it('reads limits in the kernel’s unit', () => {
-    assert.deepEqual(elsewhere('libc.resourceLimit(libc.Rlimit.FSIZE)', 'prlimit', '--fsize=15360:15360'), {
+  it('read limits in the kernel’s unit', () => {
+    assert.deepEqual(inOwnProcess('libc.resourceLimit(libc.Rlimit.FSIZE)', 'prlimit', '--fsize=15360:15360'), {
       soft: 15360,
       hard: 15360,
     });
-    assert.deepEqual(elsewhere('libc.resourceLimit(libc.Rlimit.CPU)', 'prlimit', '--cpu=5:7'), { soft: 5, hard: 7 });
+    assert.deepEqual(inOwnProcess('libc.resourceLimit(libc.Rlimit.CPU)', 'prlimit', '--cpu=5:7'), { soft: 5, hard: 7 });
   });
 
-  it('raises a soft limit to the hard one', () => {
+  it('raise a soft limit to the hard one', () => {
     assert.deepEqual(
-      elsewhere(
+      inOwnProcess(
         '(libc.raiseSoftLimit(libc.Rlimit.NOFILE), libc.resourceLimit(libc.Rlimit.NOFILE))',
         'prlimit',
         '--nofile=64:100',
@@ -95,7 +95,7 @@ describe('resourceLimit, raiseSoftLimit', () => {
     assert.equal(soft, hard);
   });
 
-  it('throws for a limit that there is not', () => {
+  it('throw for a limit that does not exist', () => {
     assert.throws(() => resourceLimit(999), /getrlimit failed: errno 22/);
   });
 });
@@ -113,13 +113,13 @@ describe('childrenUsage', () => {
 describe('useEveryCpu', () => {
   it('undoes a binding to one core', () => {
     const count = `require('node:fs').readFileSync('/proc/self/status', 'latin1').match(/Cpus_allowed_list:\\s*(.*)/)[1]`;
-    const free = elsewhere(count);
-    assert.equal(elsewhere(`(libc.useEveryCpu(), ${count})`, 'taskset', '-c', '0'), free);
+    const free = inOwnProcess(count);
+    assert.equal(inOwnProcess(`(libc.useEveryCpu(), ${count})`, 'taskset', '-c', '0'), free);
   });
 });
 
 describe('sharesAddressSpace', () => {
-  it('tells one address space from two', (t) => {
+  it('is true for one address space and false for two', (t) => {
     const child = spawn('sleep', ['60'], { stdio: 'ignore' });
     t.after(() => child.kill('SIGKILL'));
     if (sharesAddressSpace(process.pid, process.pid) === null) {

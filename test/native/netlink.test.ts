@@ -14,8 +14,8 @@ const NLM_F_DUMP = 0x300;
 const NLMSG_ERROR = 2;
 const NLMSG_DONE = 3;
 
-/** Asks for nothing but an answer: a message type that no one serves is acknowledged by the kernel all the same. */
-function question(type: number, flags: number, sequence: number): Buffer {
+/** A request that only asks to be acknowledged: the kernel does so even for a message type that it doesn't serve. */
+function request(type: number, flags: number, sequence: number): Buffer {
   const message = Buffer.alloc(32);
   message.writeUInt32LE(message.length, 0);
   message.writeUInt16LE(type, 4);
@@ -46,13 +46,13 @@ function drained(socket: NetlinkSocket): { readonly messages: (readonly [number,
 
 const CAPABILITIES = { CAP_NET_ADMIN: 12n, CAP_SYS_ADMIN: 21n } as const;
 
-/** Why a test that needs this capability can't be run here. */
+/** Why a test that needs this capability can't run here; false: it can. */
 function without(name: keyof typeof CAPABILITIES): string | false {
   const held = /^CapEff:\s*([0-9a-f]+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
   return ((BigInt(`0x${held}`) >> CAPABILITIES[name]) & 1n) === 1n ? false : `no ${name}`;
 }
 
-/** Sockets of this process. */
+/** Number of open sockets of this process. */
 const sockets = (): number =>
   readdirSync('/proc/self/fd').filter((fd) => {
     try {
@@ -63,14 +63,14 @@ const sockets = (): number =>
   }).length;
 
 describe('openNetlink', () => {
-  it('has nothing at first, and does not wait for it', (t) => {
+  it('opens a socket that has no message at first and does not wait for one', (t) => {
     assert.deepEqual(drained(opened(t)), { messages: [], lost: false });
   });
 
-  it('hands over answers in their order, more than one call takes', (t) => {
+  it('hands over answers in order, also more than one call takes', (t) => {
     const socket = opened(t);
     const numbers = Array.from({ length: 100 }, (_, index) => index + 1);
-    for (const number of numbers) socket.send(question(NOOP, NLM_F_ACK, number));
+    for (const number of numbers) socket.send(request(NOOP, NLM_F_ACK, number));
     const { messages, lost } = drained(socket);
     assert.equal(lost, false);
     assert.deepEqual(
@@ -80,32 +80,32 @@ describe('openNetlink', () => {
     assert.deepEqual(drained(socket).messages, []);
   });
 
-  it('splits datagrams of several messages', (t) => {
+  it('splits a datagram of several messages', (t) => {
     const socket = opened(t);
-    const dump = question(RTM_GETLINK, NLM_F_DUMP, 5);
+    const dump = request(RTM_GETLINK, NLM_F_DUMP, 5);
     socket.send(dump);
     const { messages } = drained(socket);
     assert.deepEqual(messages.at(-1), [NLMSG_DONE, 5]);
     assert.ok(messages.length >= 2 && messages.every(([, number]) => number === 5));
   });
 
-  it('tells of what a small buffer lost, hands over the rest, and recovers', (t) => {
+  it('reports what a small buffer lost, hands over the rest, and recovers', (t) => {
     const socket = opened(t, 1);
     assert.ok(socket.receiveBytes < 65536);
-    for (let number = 1; number <= 200; number++) socket.send(question(NOOP, NLM_F_ACK, number));
+    for (let number = 1; number <= 200; number++) socket.send(request(NOOP, NLM_F_ACK, number));
     const { messages, lost } = drained(socket);
     assert.equal(lost, true);
     assert.ok(messages.length > 0 && messages.length < 200);
-    socket.send(question(NOOP, NLM_F_ACK, 201));
+    socket.send(request(NOOP, NLM_F_ACK, 201));
     assert.deepEqual(drained(socket), { messages: [[NLMSG_ERROR, 201]], lost: false });
   });
 
-  it('gets the buffer that was asked for', { skip: without('CAP_NET_ADMIN') }, (t) => {
+  it('gives the socket a buffer of the requested size', { skip: without('CAP_NET_ADMIN') }, (t) => {
     assert.equal(opened(t, 8 * MIB).receiveBytes, 16 * MIB);
     assert.equal(opened(t, 16 * MIB).receiveBytes, 32 * MIB);
   });
 
-  it('takes what there is without the right to more', () => {
+  it('gives the socket the largest buffer that an unprivileged process may have', () => {
     const script = `
       const socket = require(process.argv[1]).openNetlink({ protocol: 0, groups: 0, receiveBytes: ${16 * MIB} });
       process.stdout.write(String(socket.receiveBytes));`;
@@ -117,13 +117,13 @@ describe('openNetlink', () => {
     assert.equal(Number(stdout), 2 * Math.min(most, 16 * MIB), stderr);
   });
 
-  it('throws what the system says', () => {
+  it('throws for an unknown protocol and leaves no socket open', () => {
     const before = sockets();
     assert.throws(() => openNetlink({ protocol: 31, groups: 0, receiveBytes: MIB }), LibcError);
     assert.equal(sockets(), before);
   });
 
-  it('closes once, and is silent after that', () => {
+  it('opens a socket that can be closed twice and has no message after that', () => {
     const before = sockets();
     const socket = openNetlink({ protocol: NETLINK_ROUTE, groups: 0, receiveBytes: MIB });
     assert.equal(sockets(), before + 1);
@@ -133,7 +133,7 @@ describe('openNetlink', () => {
     assert.deepEqual(drained(socket), { messages: [], lost: false });
   });
 
-  it('lets nobody but the kernel in', (t) => {
+  it('opens a socket that drops messages of other processes', (t) => {
     const socket = opened(t);
     const forged = `
       import socket, struct, sys
@@ -150,16 +150,16 @@ describe('openNetlink', () => {
 });
 
 describe('enterNetworkNamespace', () => {
-  it('does nothing where it is already', () => {
+  it('accepts the namespace in which the process already is', () => {
     enterNetworkNamespace('/proc/self/ns/net')();
   });
 
-  it('throws for a path that is none', () => {
+  it('throws for a path that is not a network namespace', () => {
     assert.throws(() => enterNetworkNamespace('/nonexistent'), /ENOENT/);
     assert.throws(() => enterNetworkNamespace('/proc/self/status'), LibcError);
   });
 
-  it('goes there and back', { skip: without('CAP_SYS_ADMIN') }, () => {
+  it('enters the namespace and leaves it again', { skip: without('CAP_SYS_ADMIN') }, () => {
     const script = `
       const { enterNetworkNamespace } = require(process.argv[1]);
       const own = () => require('node:fs').readlinkSync('/proc/self/ns/net');

@@ -33,7 +33,7 @@ export function stubLibrary(build: keyof typeof BUILDS = 'current'): string {
   return path;
 }
 
-/** What the stub's driver says from now on, in every process; the format is in nvml-stub.c. */
+/** Sets what the stub's driver answers from now on, in every process; the format is in nvml-stub.c. */
 export function setStub(state: Readonly<Record<string, string | number>>): void {
   const path = join(directory, 'state');
   const lines = Object.entries(state).map(([key, value]) => `${key} ${value}\n`);

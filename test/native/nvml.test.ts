@@ -8,7 +8,7 @@ import { parseAccounting, parseProcesses, parseUtilizationSamples } from '../../
 import { isFailure, NvmlCode, type NvmlResult } from '../../src/native/nvml-library';
 import { A100, GIB, MIG_A, setStub, stubLibrary, stubObstacle, TWO_GPUS, WITH_MIG } from './nvml-stub';
 
-/** No GPU was at hand: everything here is asked of a stub library. */
+/** No test needs a GPU: a stub library answers. */
 const obstacle = stubObstacle();
 const skip = obstacle ?? false;
 if (obstacle !== null) console.log(`NVML is not tested: ${obstacle}`);
@@ -26,7 +26,7 @@ function opened(t: TestContext, state: Parameters<typeof setStub>[0], build?: Pa
 }
 
 describe('opening NVML', () => {
-  it('tells that there is no such library', () => {
+  it('fails where the library does not exist', () => {
     const result = Nvml.open('/nonexistent/libnvidia-ml.so.1');
     assert.ok(isFailure(result));
     assert.equal(result.failed, 'dlopen');
@@ -34,7 +34,7 @@ describe('opening NVML', () => {
     assert.match(result.why, /nonexistent/);
   });
 
-  it('takes no other library for it', () => {
+  it('fails with another library', () => {
     assert.deepEqual(Nvml.open('libc.so.6'), {
       failed: 'nvmlInit_v2',
       code: NvmlCode.FUNCTION_NOT_FOUND,
@@ -42,7 +42,7 @@ describe('opening NVML', () => {
     });
   });
 
-  it('hands on why the library refuses', { skip }, () => {
+  it('fails for the reason that the library gives', { skip }, () => {
     for (const [init, why] of [
       [9, 'Driver Not Loaded'],
       [18, 'Driver/library version mismatch'],
@@ -53,7 +53,7 @@ describe('opening NVML', () => {
     }
   });
 
-  it('shuts down what it initialised', { skip }, () => {
+  it('is undone by closing it', { skip }, () => {
     const koffi = createRequire(__filename)('koffi') as typeof Koffi;
     const open = koffi.load(stubLibrary()).func('int nvmlStubOpen(void)') as () => number;
     setStub(TWO_GPUS);
@@ -67,7 +67,7 @@ describe('opening NVML', () => {
 });
 
 describe('a current driver', { skip }, () => {
-  it('tells everything of a device', (t) => {
+  it('gives all figures of a device', (t) => {
     const nvml = opened(t, TWO_GPUS);
     assert.equal(nvml.deviceCount(), 2);
     const device = ok(nvml.device(0));
@@ -92,7 +92,7 @@ describe('a current driver', { skip }, () => {
     assert.deepEqual(nvml.processes(ok(nvml.device(1))), []);
   });
 
-  it('makes room for more processes than it expected', (t) => {
+  it('lists more processes than the first buffer holds', (t) => {
     const pids = Array.from({ length: 700 }, (_, at) => at + 1000);
     const nvml = opened(t, {
       ...TWO_GPUS,
@@ -107,7 +107,7 @@ describe('a current driver', { skip }, () => {
     assert.deepEqual(nvml.accountingPids(device), pids);
   });
 
-  it('tells samples newer than the last one', (t) => {
+  it('gives only the samples that are newer than the last one', (t) => {
     const nvml = opened(t, TWO_GPUS);
     const device = ok(nvml.device(0));
     assert.equal(ok(nvml.processUtilization(device, 0n)).length, 3);
@@ -118,7 +118,7 @@ describe('a current driver', { skip }, () => {
     assert.deepEqual(nvml.processUtilization(device, 2000000n), []);
   });
 
-  it('tells what the driver keeps of a process', (t) => {
+  it('gives what the driver keeps of a process in accounting mode', (t) => {
     const nvml = opened(t, { ...TWO_GPUS, '0.accounted': `99:50:${3 * GIB}:0 4242:91:-:1` });
     const device = ok(nvml.device(0));
     assert.equal(nvml.accountingEnabled(device), true);
@@ -132,7 +132,7 @@ describe('a current driver', { skip }, () => {
     assert.equal((nvml.accounting(device, 5) as { code?: number }).code, NvmlCode.NOT_FOUND);
   });
 
-  it('finds MIG instances where there are some', (t) => {
+  it('lists MIG instances where the device has some', (t) => {
     const nvml = opened(t, WITH_MIG);
     const device = ok(nvml.device(0));
     assert.equal(nvml.migEnabled(device), true);
@@ -146,7 +146,7 @@ describe('a current driver', { skip }, () => {
     assert.equal((nvml.migEnabled(ok(nvml.device(1))) as { code?: number }).code, NvmlCode.NOT_SUPPORTED);
   });
 
-  it('makes a value of every error', (t) => {
+  it('gives every error as a value', (t) => {
     const nvml = opened(t, TWO_GPUS);
     const device = ok(nvml.device(0));
     for (const [code, why] of [
@@ -156,7 +156,7 @@ describe('a current driver', { skip }, () => {
       [NvmlCode.UNKNOWN, 'Unknown Error'],
     ] as const) {
       setStub({ ...TWO_GPUS, '0.error': code });
-      for (const ask of [
+      for (const call of [
         () => nvml.uuid(device),
         () => nvml.index(device),
         () => nvml.memory(device),
@@ -173,8 +173,8 @@ describe('a current driver', { skip }, () => {
         () => nvml.processUtilization(device, 0n),
         () => nvml.accounting(device, 1),
       ]) {
-        const result = ask();
-        assert.ok(isFailure(result), String(ask));
+        const result = call();
+        assert.ok(isFailure(result), String(call));
         assert.equal(result.code, code);
         assert.equal(result.why, why);
       }
@@ -184,7 +184,7 @@ describe('a current driver', { skip }, () => {
 });
 
 describe('other drivers', { skip }, () => {
-  it('does without what an old one lacks', (t) => {
+  it('give FUNCTION_NOT_FOUND for what an old driver lacks, and the older form of the rest', (t) => {
     const nvml = opened(t, TWO_GPUS, 'old');
     const device = ok(nvml.device(0));
     // The older call counts what the driver reserves as used.
@@ -204,7 +204,7 @@ describe('other drivers', { skip }, () => {
     }
   });
 
-  it('sees where entries are longer than the header says', (t) => {
+  it('are read where entries are longer than the header says', (t) => {
     const nvml = opened(t, { ...TWO_GPUS, '0.compute': `4242:${GIB} 4243:${2 * GIB} 4244:${3 * GIB}` }, 'wide');
     assert.deepEqual(nvml.processes(ok(nvml.device(0))), [
       { pid: 4242, memoryBytes: GIB },
@@ -214,10 +214,10 @@ describe('other drivers', { skip }, () => {
   });
 });
 
-describe('parsers of what the library writes', () => {
+describe('the parsers of NVML structures', () => {
   const bytes = fc.uint8Array({ maxLength: 400 }).map((array) => Buffer.from(array));
 
-  it('make plausible processes of garbage', () => {
+  it('return only plausible processes from garbage', () => {
     fc.assert(
       fc.property(bytes, fc.nat(70000), fc.constantFrom('v1', 'v2', 'v3'), (buffer, count, layout) => {
         const found = parseProcesses(buffer, count, layout);
@@ -229,7 +229,7 @@ describe('parsers of what the library writes', () => {
     );
   });
 
-  it('make plausible samples of garbage', () => {
+  it('return only plausible samples from garbage', () => {
     fc.assert(
       fc.property(bytes, fc.nat(70000), (buffer, count) =>
         parseUtilizationSamples(buffer, count).every(({ pid, percent }) => pid > 0 && percent <= 100),
@@ -237,7 +237,7 @@ describe('parsers of what the library writes', () => {
     );
   });
 
-  it('take all ones for "not available"', () => {
+  it('read all ones as "not available"', () => {
     assert.deepEqual(parseAccounting(Buffer.alloc(56, 0xff)), {
       maxMemoryBytes: null,
       isRunning: true,

@@ -1,4 +1,4 @@
-/* A compiled part of a package that says it is for a Node that never was: what one for another Node looks like. */
+/* A compiled part that claims a Node version that never existed, as one that was built for another Node. */
 #include <stddef.h>
 
 struct node_module {

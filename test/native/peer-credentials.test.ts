@@ -28,7 +28,7 @@ async function accepted(t: TestContext, server: Server): Promise<Socket> {
 const CONNECT = 'require("node:net").connect(process.argv[1]).on("error", (e) => { throw e; })';
 
 describe('peerCredentials', () => {
-  it('names this process where it connects to itself', async (t) => {
+  it('gives pid, uid and gid of this process where it connects to itself', async (t) => {
     const { server, path } = await listening(t);
     const client = connect(path);
     t.after(() => client.destroy());
@@ -41,7 +41,7 @@ describe('peerCredentials', () => {
   });
 
   it(
-    'names another user who connects',
+    'gives pid, uid and gid of a process of another user',
     { skip: process.getuid?.() !== 0 && 'only root can become another' },
     async (t) => {
       const { server, path } = await listening(t);
@@ -53,7 +53,7 @@ describe('peerCredentials', () => {
     },
   );
 
-  it('is nobody over TCP and after the connection was closed', async (t) => {
+  it('gives null over TCP and after the connection was closed', async (t) => {
     const server = createServer();
     t.after(() => server.close());
     server.listen(0, '127.0.0.1');

@@ -60,7 +60,7 @@ describe('packAttributes', () => {
     userOnly: true,
   };
 
-  it('lays the struct out as linux/perf_event.h has it', () => {
+  it('lays out the struct as in linux/perf_event.h', () => {
     const bytes = packAttributes(request, 'LE');
     assert.equal(bytes.readUInt32LE(0), 4);
     assert.equal(bytes.readUInt32LE(4), bytes.length);
@@ -73,7 +73,7 @@ describe('packAttributes', () => {
     assert.equal(bytes.readBigUInt64LE(64), 0x22n);
   });
 
-  it('fills bit fields from the top where bytes do (s390x)', () => {
+  it('fills bit fields from the top on a big-endian machine (s390x)', () => {
     const bytes = packAttributes(request, 'BE');
     assert.equal(bytes.readUInt32BE(0), 4);
     assert.equal(bytes[40], 0b11000110);
@@ -82,7 +82,7 @@ describe('packAttributes', () => {
 });
 
 describe('unpackCount', () => {
-  it('reads three 64-bit words in either order of bytes', () => {
+  it('reads three 64-bit words in either byte order', () => {
     const words = fc.bigInt(0n, 2n ** 64n - 1n);
     fc.assert(
       fc.property(words, words, words, (raw, enabled, running) => {
@@ -96,13 +96,13 @@ describe('unpackCount', () => {
     );
   });
 
-  it('is null for less', () => {
+  it('is null for fewer bytes', () => {
     for (const length of [0, 8, 23]) assert.equal(unpackCount(Buffer.alloc(24), length), null);
   });
 });
 
 describe('perfCalls', () => {
-  it('counts what this thread does', (t) => {
+  it('count the page faults of this thread', (t) => {
     const fd = opened(t);
     if (fd === null) return;
     const before = read(fd);
@@ -113,7 +113,7 @@ describe('perfCalls', () => {
     assert.equal(after.enabledNs, after.runningNs);
   });
 
-  it('starts a leader and its group together', (t) => {
+  it('start a leader and its group together', (t) => {
     const leader = opened(t, { disabled: true });
     if (leader === null) return;
     const member = opened(t, { config: 5n, group: leader });
@@ -127,7 +127,7 @@ describe('perfCalls', () => {
     assert.ok(read(member).raw >= 900);
   });
 
-  it('answers with the errno', (t) => {
+  it('return the errno', (t) => {
     if (opened(t) === null) return;
     const errno = (request: Partial<PerfRequest>): number => -perfCalls.open({ ...PAGE_FAULTS, ...request });
     assert.equal(errno({ pid: 2 ** 22 - 1 }), PerfErrno.ESRCH);
@@ -136,7 +136,7 @@ describe('perfCalls', () => {
     perfCalls.close(9999);
   });
 
-  it('leaves no descriptor to what this process starts', (t) => {
+  it('open a descriptor that child processes do not inherit', (t) => {
     const fd = opened(t);
     if (fd === null) return;
     const [, flags] = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')) ?? [];
@@ -146,7 +146,7 @@ describe('perfCalls', () => {
 });
 
 describe('openCpuCounter', () => {
-  it('counts on one CPU for everybody', (t) => {
+  it('counts for all processes on one CPU', (t) => {
     const CPU_CLOCK = { type: 1, config: 0 };
     const counter = openCpuCounter(CPU_CLOCK.type, CPU_CLOCK.config, 0);
     if ('unavailable' in counter) {
@@ -159,13 +159,13 @@ describe('openCpuCounter', () => {
     counter.close();
   });
 
-  it('says why it can’t', () => {
+  it('says why it cannot count', () => {
     const refused = openCpuCounter(0x7fffffff, 2, 0);
     assert.ok('unavailable' in refused);
     assert.match(refused.unavailable, /^perf event 2147483647:0x2 on CPU 0: /);
   });
 
-  it('keeps the last reading when the kernel gives no more', () => {
+  it('keeps the last reading where the kernel gives none', () => {
     const readings = [5, 9];
     const calls = {
       ...perfCalls,
@@ -183,7 +183,7 @@ describe('openCpuCounter', () => {
 });
 
 describe('explainPerfError', () => {
-  it('has words, and a fix where there is one', () => {
+  it('has words for known errors, the errno for others, and a fix where there is one', () => {
     const why = (errno: number): string => explainPerfError(errno, 'it', 3).unavailable;
     for (const [name, errno] of Object.entries(PerfErrno)) assert.doesNotMatch(why(errno), /errno/, name);
     assert.equal(why(PerfErrno.EACCES), 'it: permission denied (kernel.perf_event_paranoid is 3)');
@@ -192,7 +192,7 @@ describe('explainPerfError', () => {
     assert.match(explainPerfError(PerfErrno.EMFILE, 'it').fix ?? '', /limit of open files/);
   });
 
-  it('asks the kernel how strict it is', () => {
+  it('reads kernel.perf_event_paranoid, null where that is missing', () => {
     assert.equal(perfEventParanoid('/nonexistent'), null);
     assert.ok(Number.isInteger(perfEventParanoid() ?? 0));
   });

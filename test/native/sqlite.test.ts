@@ -23,8 +23,8 @@ function installation(): string {
   return directory;
 }
 
-/** What the error says with which no connection can be made there. */
-function saidAt(directory: string): string {
+/** Name and message of the error of a connection made in that installation. */
+function errorAt(directory: string): string {
   const script = `try { new (require('./dist/src/native/sqlite.js').SqliteDatabase)(':memory:') }
     catch (error) { process.stdout.write(error.name + ': ' + error.message) }`;
   const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], { cwd: directory, encoding: 'utf8' });
@@ -35,11 +35,11 @@ function saidAt(directory: string): string {
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 /** better-sqlite3 12 aborts under these. */
 const isRefused = major > 24 || (major === 24 && minor >= 19);
-const FOR_ANOTHER =
+const FOR_ANOTHER_NODE =
   /^UnusableSqlite: better-sqlite3 was installed for another Node than this v[\d.]+; run .* \("npm ci"\)$/;
 
-describe('an SQLite that can not be loaded', () => {
-  it('was compiled for another Node', { skip: stubObstacle() ?? false }, () => {
+describe('an SQLite that cannot be loaded', () => {
+  it('is reported as compiled for another Node', { skip: stubObstacle() ?? false }, () => {
     const directory = installation();
     const source = join(packageRoot(), 'test', 'native', 'other-node.c');
     const options = ['-shared', '-fPIC', '-Wall', '-Wextra', '-Werror'];
@@ -51,17 +51,17 @@ describe('an SQLite that can not be loaded', () => {
       },
     );
     assert.equal(status, 0, stderr);
-    assert.match(saidAt(directory), FOR_ANOTHER);
+    assert.match(errorAt(directory), FOR_ANOTHER_NODE);
   });
 
-  it('is missing, or damaged', () => {
+  it('is reported as missing or damaged', () => {
     const directory = installation();
     const missing = /^UnusableSqlite: better-sqlite3's compiled part is missing; install qmemacct again .*$/;
-    assert.match(saidAt(directory), isRefused ? FOR_ANOTHER : missing);
+    assert.match(errorAt(directory), isRefused ? FOR_ANOTHER_NODE : missing);
     writeFileSync(join(directory, COMPILED), 'garbage\n'.repeat(100));
     assert.match(
-      saidAt(directory),
-      isRefused ? FOR_ANOTHER : /^UnusableSqlite: .*better_sqlite3\.node: .*; install qmemacct again .*$/,
+      errorAt(directory),
+      isRefused ? FOR_ANOTHER_NODE : /^UnusableSqlite: .*better_sqlite3\.node: .*; install qmemacct again .*$/,
     );
   });
 });
