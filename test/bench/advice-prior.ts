@@ -3,7 +3,7 @@ import { GROUPS, PRIOR_SHARES, RISKS, type Prior } from '../../src/advice/margin
 import { Predictor, type Known } from '../../src/advice/predictor';
 
 const LEAST_SCORES = 20;
-/** Of each trace, so that a long one does not outweigh the others. */
+/** Scores taken of each trace, so that a long one does not outweigh the others. */
 const PER_TRACE = 200;
 
 /** Scores by risk and group, smallest first. */
@@ -57,7 +57,7 @@ function tail(sorted: readonly number[]): readonly number[] {
   });
 }
 
-/** The last rows of each risk, from the first one on that differs from the smaller risk's. */
+/** The last rows of each risk, from the first one that differs from those of the next smaller risk. */
 function ownRows(prior: Prior): Prior {
   return prior.map((rows, risk) => {
     const first = rows.findIndex((row, group) => row.join() !== prior[risk - 1]?.[group]?.join());

@@ -27,7 +27,7 @@ function cell(outcome: Outcome): string {
   return jobs === 0 ? '-' : `${share(failed, jobs)}, ${waste(outcome).toFixed(2)}`;
 }
 
-/** Each trace with a prior from the others alone. */
+/** Replays each trace with a prior from the other traces only. */
 function heldOut(traces: Traces): ReadonlyMap<string, ReplayAnswer> {
   const scores = new Map([...traces].map(([name, runs]) => [name, playedScores(runs)] as const));
   return new Map(
@@ -38,7 +38,7 @@ function heldOut(traces: Traces): ReadonlyMap<string, ReplayAnswer> {
   );
 }
 
-/** What the run needed of time in place of memory. */
+/** The run with its elapsed time in place of memory. */
 const timeOf = (run: PastRun): readonly PastRun[] =>
   run.seconds > 0 ? [{ ...run, needed: run.seconds, requested: null }] : [];
 
@@ -105,7 +105,7 @@ function timeSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
   return { title: 'The same of elapsed times', rows };
 }
 
-/** Of a trace nothing but its programs is known: all of its runs together stand for what its owner runs. */
+/** A trace names only programs: the class of all its runs stands for the class of one owner. */
 const CLASSES: readonly (readonly [string, (run: PastRun) => readonly string[]])[] = [
   ['by program', ({ classes }) => classes],
   ['by program, else all runs', ({ classes }) => [...classes, 'all']],
@@ -132,12 +132,12 @@ function classesSection(traces: Traces): Section {
   };
 }
 
-/** How many runs of a class advice may rest on. */
+/** Numbers of a class's last runs from which advice is made. */
 const LAST_RUNS = [150, 250, 400] as const;
-/** One of so many runs is predicted: each is by a predictor of its own. */
+/** One run in this many is predicted, since each needs a predictor of its own. */
 const EVERY = 9;
 
-/** What advice from the last `most` runs before each would have done, of runs with more than LAST_RUNS[0] before them. */
+/** Outcomes of advice from the last `most` runs before each run that has more than LAST_RUNS[0] before it. */
 function lastRunsOutcomes(runs: readonly PastRun[], most: number): readonly Outcome[] {
   const tallies = RISKS.map((risk) => ({ risk, tally: new Tally() }));
   for (const ofClass of groupBy(runs, ({ classes }) => classes.at(-1)).values()) {
@@ -176,7 +176,7 @@ function lastRunsSection(traces: Traces): Section {
   };
 }
 
-/** The longest trace again and again, as other classes at later times. */
+/** Repeats the traces, as other classes at later times, until there are `jobs` runs. */
 function many(traces: Traces, jobs: number): ManyRuns {
   const all = [...traces.values()].flat();
   const runs = new ManyRuns();

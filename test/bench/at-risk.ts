@@ -8,14 +8,14 @@ import { replayCourse, type Warnings, type Watch } from './risk-replay';
 import { median, quantile, sum } from './statistics';
 
 /**
- * How good the word "runs out of memory soon" is: jobs played heartbeat by heartbeat to the very functions that mails and
- * `live --at-risk` rest on. A job that memory ended is one to be warned of.
+ * How good the warning "runs out of memory soon" is: jobs are played, heartbeat by heartbeat, to the functions behind
+ * the mails and `live --at-risk`. Jobs that ended for lack of memory are those that should have been warned of.
  */
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const SCREEN: Watch = (view, nowMs) => jobsAtRisk(view, { withinMs: DAY_MS, nowMs, share: FULL_SHARE });
-/** Limits that a recorded job might have had, of the most that it held. */
+/** Limits that a recorded job might have had, as shares of its peak. */
 const ASSUMED_SHARES = [0.5, 0.7, 0.9, 1.1, 1.4] as const;
 
 interface Played {

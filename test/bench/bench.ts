@@ -1,22 +1,22 @@
 import type { BudgetName } from './budgets';
-/** What a benchmark hands back, and what it is given. */
+/** What a benchmark is given, and what it returns. */
 
 export interface BenchOptions {
-  /** How often each thing is done where one time would say little. */
+  /** How often each step is repeated where one measurement says little. */
   readonly runs: number;
-  /** A first look: shorter windows, fewer runs. */
+  /** Shorter windows and fewer runs. */
   readonly quick: boolean;
   /** Size of a history; null: the benchmark's own. */
   readonly jobs: number | null;
-  /** Weeks that a history has; null: by its size. */
+  /** Weeks of a history; null: by its size. */
   readonly weeks: number | null;
-  /** Directory in which a history is made, or found as an earlier run left it; null: a temporary one. */
+  /** Directory where a history is made, or kept from an earlier run; null: a temporary one. */
   readonly keep: string | null;
   /** File of past jobs; null: none. */
   readonly trace: string | null;
   /** Accounting DB or node.db of real jobs; null: none. */
   readonly db: string | null;
-  /** Tells on a terminal how far it has come. */
+  /** Shows progress on a terminal. */
   readonly progress: (text: string) => void;
 }
 
@@ -43,7 +43,7 @@ export interface Row {
   readonly unit: Unit;
   /** Every single measurement; empty: it could not be measured, for the reason in `note`. */
   readonly values: readonly number[];
-  /** What the median is held against. */
+  /** The budget of the median. */
   readonly budget?: BudgetName | undefined;
   readonly note?: string;
 }
@@ -51,7 +51,7 @@ export interface Row {
 export interface Section {
   readonly title: string;
   readonly rows: readonly Row[];
-  /** Figures of another shape, below the rows: lines of cells, the first of them the head. */
+  /** A table below the rows: lines of cells, the first line is the head. */
   readonly table?: readonly (readonly string[])[];
   readonly notes?: readonly string[];
 }

@@ -12,8 +12,8 @@ import type { Bench, BenchOptions, Row, Section } from './bench';
 import { median } from './statistics';
 
 /**
- * How far the peaks of the sampler can be trusted: burners that know their own, each run many times, and beside the
- * bracket what others say of the same runs.
+ * How far the sampler's peaks can be trusted: burners that know their own peak, each run many times; the bracket beside
+ * what other tools say of the same runs.
  */
 
 /** A figure this near the truth is called right. */
@@ -23,7 +23,7 @@ const INTERVAL_MS = 1000;
 
 interface Rival {
   readonly name: string;
-  /** Bytes; null: not to be had. */
+  /** Bytes; null: not available. */
   readonly figure: (run: BracketedRun) => number | null;
 }
 
@@ -96,7 +96,7 @@ async function runAll(
 ): Promise<ReadonlyMap<BracketCase, readonly BracketedRun[]>> {
   const each = Math.max(1, Math.ceil(options.runs / BRACKET_CASES.length));
   const outcomes = new Map<BracketCase, BracketedRun[]>(BRACKET_CASES.map((one) => [one, []]));
-  // Round by round, so that a busy spell of the machine meets all burners alike.
+  // All burners in each round, so that a busy moment of the machine affects all alike.
   const waiting = Array.from({ length: each }, () => BRACKET_CASES).flat();
   const all = waiting.length;
   let done = 0;
@@ -141,7 +141,7 @@ async function run(options: BenchOptions): Promise<readonly Section[]> {
         what: `median width, ${ordinary.length} runs of ordinary jobs`,
         unit: '%',
         values: [median(widthsOf(ordinary)) * 100],
-        // Short runs hold little: the slack of the marks is a larger share of that.
+        // Short runs hold little memory: the slack of the marks is a larger share of it.
         budget: options.quick ? undefined : 'width of the bracket',
       },
       {

@@ -15,7 +15,7 @@ const CORE = 'of a core that jobs could have';
 const QACCT = 'qacct -j of 8.1.9 scans a million lines in 0.4 s';
 const SERVICE = 'for 64 jobs of 8 processes at rest';
 
-/** What the benchmarks must keep to; each row names its own. */
+/** Budgets of the benchmarks; each row names its own. */
 export const BUDGETS = {
   'prolog over an empty hook': budget(6, 'ms', SLOT),
   'epilog over an empty hook': budget(15, 'ms', SLOT),

@@ -26,7 +26,7 @@ const HOSTS = 2000;
 const JOBS_OF_A_HOST = 5;
 const JOBS_A_DAY = 50_000;
 const SPEEDS = [1, 3, 10, 30] as const;
-/** Deliverers that stay: what starting one costs a host is another benchmark's. */
+/** Deliverers that keep running: the cost of starting one is measured by another benchmark. */
 const POOL = 40;
 const SEED = 1;
 
@@ -99,10 +99,10 @@ class Pool {
 }
 
 interface Delivered {
-  /** ms from when a host had something to send until it was in. */
+  /** ms from when a host has something to send until it is stored. */
   readonly waits: readonly number[];
   readonly records: number;
-  /** Hosts whose turn came and was not over in the end. */
+  /** Hosts whose turn came and was not over at the end. */
   readonly late: number;
 }
 
@@ -115,12 +115,12 @@ class Cell {
     running: Array.from({ length: JOBS_OF_A_HOST }, () => this.#newJob(host)),
   }));
   #turn = 0;
-  /** What was delivered of jobs that have ended. */
+  /** Delivered records of jobs that have ended. */
   readonly ended: JobRecord[] = [];
 
   constructor(readonly pool: Pool) {}
 
-  /** Every running job has been reported once. */
+  /** Reports every running job once. */
   async begin(): Promise<void> {
     for (let index = 0; index < HOSTS;) {
       if (this.pool.free) void this.send(index++, []);
@@ -159,7 +159,7 @@ class Cell {
     return { host, ended: [{ ...record, ended_at: new Date().toISOString(), revision: Date.now() }] };
   }
 
-  /** Resolves to how many records it were. */
+  /** Resolves to the number of records sent. */
   private async send(host: number, ended: readonly JobRecord[]): Promise<number> {
     const { status, running } = this.#hosts[host] as Host;
     const revision = Date.now();
@@ -194,7 +194,7 @@ async function viewDuring<T>(port: number, work: Promise<T>): Promise<readonly [
   return [await done, times.map(median)];
 }
 
-/** Fails where a job that ended is missing or there twice. */
+/** Throws where a job that ended is missing or stored twice. */
 async function requireEnded(history: PostgresHistory, ended: readonly JobRecord[]): Promise<void> {
   const reader = history.open();
   for (const { job_id } of ended) {

@@ -9,7 +9,7 @@ export function benchSource(name: string): string {
   return join(packageRoot(), 'test', 'bench', name);
 }
 
-/** Compiles `test/bench/NAME.c` into `directory`. Throws with the compiler's words. */
+/** Compiles `test/bench/NAME.c` into `directory`. Throws with the compiler's message. */
 export function compile(name: string, directory: string): string {
   const compiler = process.env.CC || 'cc';
   const target = join(directory, name);

@@ -1,9 +1,9 @@
-/** What a piece of synchronous work costs this process. */
+/** The CPU time of a piece of synchronous work. */
 
 const BLOCK_US = 4000;
 const MOST_IN_A_BLOCK = 1000;
 
-/** CPU microseconds of one call, block by block; blocks are long enough for the clock to tell. */
+/** CPU microseconds of one call, block by block; blocks are long enough for the clock's resolution. */
 export function cpuOfCall(call: () => void, blocks: number): readonly number[] {
   const costs: number[] = [];
   // The first block only warms up the just-in-time compiler.

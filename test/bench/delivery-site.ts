@@ -45,18 +45,18 @@ export interface Account {
   readonly nodes: readonly NodeAccount[];
   readonly deliverers: number;
   readonly killed: number;
-  /** What stopped a delivery that was tried again, and how often. */
+  /** Why deliveries were tried again, and how often. */
   readonly problems: Readonly<Record<string, number>>;
-  /** CPU time in ms: of this process, which is the samplers' part, and of the deliverers. */
+  /** CPU time in ms of this process, which plays the samplers, and of the deliverers. */
   readonly feedersCpu: number;
   readonly deliverersCpu: number;
 }
 
 const PATIENCE_SECONDS = 1800;
-/** What the jobs of node `node` leave: the same for everybody who asks. */
+/** The records of the jobs of node `node`: the same at every call. */
 export function recordsOfNode(node: number, count: number): readonly JobRecord[] {
   const { next } = realisticRecords(node + 1);
-  // Each node's generator begins at the same number.
+  // Each node's generator begins with the same job number.
   return Array.from({ length: count }, next).map((record) => ({ ...record, job_id: record.job_id + node * 100 }));
 }
 

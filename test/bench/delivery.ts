@@ -25,11 +25,11 @@ import { samplerFlags } from '../../src/base/node-flags';
 
 const WINDOW_MS = 10_000;
 const RECORDS_PER_NODE = 4;
-/** Processes that play nodes, and the deliverers alive at once of all of them: each takes 15 MiB of its own. */
+/** Processes that play nodes, and the deliverers alive at once of all of them: each takes 15 MiB. */
 const PLAYERS = 8;
 const MOST_DELIVERERS = 160;
 const KILLED = 0.02;
-/** Deliverers that stay, for the store's own share. */
+/** Deliverers that keep running, to measure the store alone. */
 const POOL = 100;
 
 /** One store to deliver into. */
@@ -43,9 +43,9 @@ interface Target {
 }
 
 interface Measured {
-  /** ms from the first node's end to the last record's being in. */
+  /** ms from the first node's end until the last record is stored. */
   readonly ms: number;
-  /** ms, node by node, until its records were in. */
+  /** ms until the records of each node are stored. */
   readonly waits: readonly number[];
   readonly notes: readonly string[];
   readonly cpu: readonly Row[];
@@ -67,7 +67,7 @@ function sqliteTarget(directory: string): Target {
 
 async function postgresTarget(): Promise<Target> {
   const server = await startServer({ settings: ['max_connections = 300', 'fsync = on'] });
-  // The deliverers, who are nobody, come through to the socket.
+  // Lets the deliverers, which run as nobody, reach the socket.
   chmodSync(server.directory, 0o711);
   const database = await server.database();
   await server.run(database, 'CREATE ROLE hooks LOGIN IN ROLE qmemacct_deliver');
@@ -86,7 +86,7 @@ const TARGETS: readonly ((directory: string) => Target | Promise<Target>)[] = [
   ...(noPostgres === false ? [postgresTarget] : []),
 ];
 
-/** Fails where a record is missing, doubled or another. */
+/** Throws where a record is missing, doubled or different. */
 async function requireAll(target: Target, nodes: number): Promise<void> {
   const reader = target.reader();
   for (let node = 0; node < nodes; node++)
@@ -166,7 +166,7 @@ async function asInRealLife(target: Target, directory: string, nodes: number): P
   }
 }
 
-/** The store's share alone: deliverers that are there already, each transaction one node's records. */
+/** The store alone: deliverers that run already, each transaction with one node's records. */
 async function throughPool(target: Target, nodes: number, windowMs: number): Promise<Measured> {
   const random = seededRandom(nodes);
   const complaints = new Map<string, number>();
@@ -189,7 +189,7 @@ async function throughPool(target: Target, nodes: number, windowMs: number): Pro
   };
   let ms: number;
   try {
-    // All are up, and have opened the store.
+    // All run, and have opened the store.
     await Promise.all(deliverers.map((_unused, index) => hand(index, recordsOfNode(0, 1))));
     const began = performance.now();
     await Promise.all(
@@ -253,7 +253,7 @@ async function run({ quick, progress }: BenchOptions): Promise<readonly Section[
   const sections: Section[] = [];
   for (const make of TARGETS)
     for (const { name, measure } of WAYS) {
-      // The deliverers, who are nobody, have to come through.
+      // Lets the deliverers, which run as nobody, reach the store.
       const directory = temporaryDirectory(0o711);
       const target = await make(directory);
       try {

@@ -6,7 +6,7 @@ import type { RowPage, Table } from '../../src/export/table';
 import { writeTableFile } from '../../src/export/write-table';
 import { PLAIN_COLUMNS } from '../../src/record/plain-columns';
 
-/** Exports a store once, in a process of its own: STORE FORMAT FILE [ROWS]; ROWS: of one page, again and again. */
+/** Exports a store once, in a process of its own: STORE FORMAT FILE [ROWS]; ROWS: so many of one page, repeated. */
 
 export interface Exported {
   readonly rows: number;
@@ -15,7 +15,7 @@ export interface Exported {
   readonly peakRssMib: number;
 }
 
-/** As many rows as were asked for, all out of the table's first page: nothing is read. */
+/** The requested number of rows, all from the table's first page, so that reading costs nothing. */
 async function repeated(table: Table, rows: number, format: FormatName): Promise<Table> {
   const first: RowPage[] = [];
   for await (const page of table.pages(format)) {
@@ -29,7 +29,7 @@ async function repeated(table: Table, rows: number, format: FormatName): Promise
   return { ...table, pages };
 }
 
-/** Of this program: ru_maxrss begins with that of the parent. */
+/** Peak of this program only: ru_maxrss begins with that of the parent. */
 function peakRssMib(): number {
   const [, kib] = /^VmHWM:\s*(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
   return Number(kib) / 1024;

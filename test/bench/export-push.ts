@@ -7,7 +7,7 @@ import { formatCount } from '../../src/report/format/units';
 import { realisticRecords } from '../accounting/realistic-record';
 import type { Row } from './bench';
 
-/** What a pushing sink takes for an item: written, sent, and taken by a server on this machine that does nothing with it. */
+/** The cost of a pushing sink for an item: written, sent, and received by a server on this machine that ignores it. */
 
 const POINTS = 100_000;
 const RECORDS = 10_000;
@@ -26,7 +26,7 @@ const settingsOf = ({ kind, what }: Pushed, address: string): SinkSettings => ({
   ...{ names: 'qmemacct', spool_mib: 64 },
 });
 
-/** As Elasticsearch answers a bulk; the others look at the status alone. */
+/** The answer of Elasticsearch to a bulk; other sinks only read the status. */
 function answer(body: string, response: ServerResponse): void {
   const items = body.match(/^\{"create"/gm) ?? [];
   response.end(JSON.stringify({ errors: false, items: items.map(() => ({ create: { status: 201 } })) }));

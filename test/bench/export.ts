@@ -10,7 +10,7 @@ import { fillHistory } from './history-fill';
 import { temporaryDirectory } from '../support/temporary-directory';
 import type { BudgetName } from './budgets';
 
-/** Exports of all columns of a store's records, beside what each format alone takes for as many rows that are in memory. */
+/** Exports of all columns of a store's records, beside the cost of each format alone for as many rows in memory. */
 
 const SEED = 1;
 const QUICK_JOBS = 100_000;

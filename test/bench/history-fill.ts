@@ -20,13 +20,13 @@ const RUNS_PER_WEEK = 50_000;
 const MOST_WEEKS = 520;
 const BATCH = 500;
 const FLUSH_BYTES = 8 << 20;
-/** Of more there is no accounting file: it would be larger than the store, and qacct's time grows with its lines. */
+/** Larger histories have no accounting file: it would exceed the store, and qacct's time grows with its lines. */
 const MOST_LINES = 30_000_000;
 
 export interface History {
   readonly store: string;
   readonly file: string;
-  /** false: too many records for one. */
+  /** false: too many records for an accounting file. */
   readonly hasFile: boolean;
   readonly records: number;
   readonly weeks: number;
@@ -34,19 +34,19 @@ export interface History {
   /** Half-open, ms. */
   readonly since: number;
   readonly until: number;
-  /** Of the first week: ms. */
+  /** Time for the first week, ms. */
   readonly deliveredMs: number;
   readonly delivered: number;
   readonly importedMs: number;
   readonly copiedMs: number;
-  /** Days that were summed up from their records, and how many these are. */
+  /** Days that were summed up from their records, and the number of those records. */
   readonly days: number;
   readonly rolled: number;
   readonly rolledMs: number;
   readonly fileMs: number;
 }
 
-/** `weeks` null: of a site with 50,000 records a week, ten years at most. */
+/** `weeks` null: as of a site with 50,000 records a week, at most ten years. */
 export interface HistorySize {
   readonly records: number;
   readonly weeks: number | null;
@@ -54,7 +54,7 @@ export interface HistorySize {
 
 export type Progress = (text: string) => void;
 
-/** What an import makes of a run's line, under the key of the sampler's record where there is one. */
+/** The record that an import makes of a run's line, under the key of the sampler's record where there is one. */
 export function lineRecord(run: WeekRun, line: AccountingRecord): JobRecord {
   const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
   const start = Math.floor((line.startTimeMs ?? 0) / 1000);
@@ -111,7 +111,7 @@ export function parsedLine(run: WeekRun): AccountingRecord {
   return parsed.value;
 }
 
-/** Merges as a site's deliverers do, some at a time. */
+/** Merges some records at a time, as a site's deliverers do. */
 export async function inBatches(
   records: readonly JobRecord[],
   merge: (batch: readonly JobRecord[]) => Promise<unknown>,
@@ -119,7 +119,7 @@ export async function inBatches(
   for (let at = 0; at < records.length; at += BATCH) await merge(records.slice(at, at + BATCH));
 }
 
-/** A run's name: of one that only a line tells of it is made of a time. */
+/** The run id, moved in time: a run known only from an accounting line has a time in its id. */
 function movedRun(run: string, seconds: number): string {
   return run.replace(/^(accounting\.(?:0\.)?)([1-9]\d*)/, (_all, before: string, time: string) =>
     [before, Number(time) + seconds].join(''),
@@ -129,7 +129,7 @@ function movedRun(run: string, seconds: number): string {
 /** Columns that hold a time in ms. */
 const TIMES: ReadonlySet<string> = new Set(['submitted_at', 'started_at', 'ended_at', 'revision']);
 
-/** Copies the store's rows, the first week's, into each later week, as fast as SQLite inserts; returns how many a week has. */
+/** Copies the rows of the first week into each later week, as fast as SQLite inserts; returns the rows of a week. */
 function copyWeeks(path: string, weeks: number, jobs: number, progress: Progress): number {
   const db = new SqliteDatabase(path);
   try {
@@ -165,10 +165,10 @@ function copyWeeks(path: string, weeks: number, jobs: number, progress: Progress
   }
 }
 
-/** The weeks whose days are summed up from their records; the others' sums are copies of the last of the first ones'. */
+/** Weeks whose days are summed up from their records; the others' sums are copies of the last of the first ones. */
 const SUMMED_AT_THE_BEGIN = 3;
 const SUMMED_AT_THE_END = 2;
-/** Copied days that are summed up from their records, too, and compared. */
+/** Days with copied sums that are also summed up from their records, to compare both. */
 const DAYS_CHECKED = 2;
 
 /** Parameter: the day's first hour. */
@@ -191,7 +191,7 @@ function sumsOf(db: Database, day: number): string {
   ]);
 }
 
-/** Sums of a history whose weeks are copies: resolves to the records that were read for it, and how long that took. */
+/** Sums up a history whose weeks are copies; resolves to the days and records summed up, and the time for it. */
 async function sumUp(
   path: string,
   weeks: number,
@@ -243,7 +243,7 @@ async function sumUp(
 
 /** The sums of the last week that was summed up at the beginning, for each later week. */
 function copySums(db: Database, first: number, weeks: number, perWeek: number, progress: Progress): void {
-  // A week's copy has its records in their order: their numbers are as far apart as weeks have records.
+  // A copied week keeps the order of its records: ids differ by the number of records in a week for each week between.
   db.function('moved_ids', { deterministic: true }, (ids: unknown, by: unknown) =>
     JSON.stringify((JSON.parse(String(ids)) as number[]).map((id) => id + Number(by))),
   );
@@ -306,7 +306,7 @@ async function timed(step: () => void | Promise<void>): Promise<number> {
   return performance.now() - began;
 }
 
-/** Fills DIRECTORY/accounting.db and DIRECTORY/accounting with about so many records that end at `until` (ms). */
+/** Fills DIRECTORY/accounting.db and DIRECTORY/accounting with about `size` records that end at `until` (ms). */
 export async function fillHistory(
   directory: string,
   { records: wanted, weeks: given }: HistorySize,

@@ -10,7 +10,7 @@ import { siteWeek, WEEK_MS, type Week } from './history-week';
 const RUNS_PER_WEEK = 50_000;
 /** The role of hosts that deliver. */
 export const HOOKS = 'hooks';
-/** As a site would set it on a machine of this size. */
+/** Settings of a site on a machine of this size. */
 const SETTINGS = [
   'fsync = on',
   'shared_buffers = 2GB',
@@ -29,10 +29,10 @@ export interface PostgresHistory {
   readonly merged: number;
   readonly mergedMs: number;
   readonly rolledMs: number;
-  /** Of tables and indexes. */
+  /** Size of tables and indexes. */
   readonly bytes: number;
   readonly open: () => AccountingReader;
-  /** For a role, else for the admin. */
+  /** The URL for this role, else for the admin. */
   readonly url: (role?: string) => string;
   readonly remove: () => Promise<void>;
 }

@@ -2,8 +2,8 @@ import type { Bracket, JobRecord, RecordKey } from '../../src/record/record';
 import { realisticRecords, seededRandom } from '../accounting/realistic-record';
 
 /**
- * One week of a site of 500 hosts: what its jobs left, as the sampler's records and as lines of accounting(5). Memory
- * and time are log-normal, owners and names come by Zipf's law. The same seed, the same week.
+ * One week of a site of 500 hosts: its jobs as records of the sampler and lines of accounting(5). Memory and time are
+ * log-normal, owners and names follow Zipf's law. The same seed makes the same week.
  */
 
 const GIB = 2 ** 30;
@@ -23,11 +23,11 @@ export interface WeekRun {
   /** Counted from 0 in this week. */
   readonly job: number;
   readonly line: WeekLine;
-  /** What the sampler says of it, with `job` as its number; null where no hooks ran. */
+  /** The sampler's record, with `job` as its number; null where no hooks ran. */
   readonly record: JobRecord | null;
 }
 
-/** A line of the accounting file in pieces: what stands before, between and behind its job number and times. */
+/** A line of the accounting file in pieces: the text before, between and after its job number and times. */
 export interface WeekLine {
   readonly head: string;
   readonly middle: string;
@@ -40,7 +40,7 @@ export interface WeekLine {
 
 export interface Week {
   readonly runs: readonly WeekRun[];
-  /** Job numbers that the week takes. */
+  /** How many job numbers the week uses. */
   readonly jobs: number;
 }
 
@@ -71,7 +71,7 @@ function scaled(bracket: Bracket | null, by: number): Bracket | null {
   if (bracket === null) return null;
   const pages = (bytes: number): number => Math.round((bytes * by) / 4096) * 4096;
   const { lower_bytes, upper_bytes } = bracket;
-  // The distance of the ends does not grow with the job.
+  // The width of the bracket does not grow with the job.
   const lower = pages(lower_bytes);
   return {
     ...bracket,
@@ -80,7 +80,7 @@ function scaled(bracket: Bracket | null, by: number): Bracket | null {
   };
 }
 
-/** Of the owner at this place by weight: the twentieth is bob. */
+/** Name of the owner with this rank by weight: the twentieth is bob. */
 const ownerName = (rank: number): string => (rank === 19 ? 'bob' : `user${String(rank).padStart(3, '0')}`);
 
 export function siteWeek(seed: number, runs: number, startMs: number): Week {
@@ -108,7 +108,7 @@ export function siteWeek(seed: number, runs: number, startMs: number): Week {
     const parallel = random();
     const slots = parallel < 0.12 ? 2 ** (1 + whole(5)) : 1;
     const peak = Math.max(8 * 2 ** 20, Math.min(500 * GIB, logNormal(1.2 * GIB, 1.4)));
-    // People ask for some three times of what they use.
+    // People request some three times what they use.
     const asked = (peak * Math.max(0.8, logNormal(3, 0.8))) / GIB / slots;
     return {
       rank,

@@ -19,7 +19,7 @@ import { median, tail } from './statistics';
 import { temporaryDirectory } from '../support/temporary-directory';
 import type { BudgetName } from './budgets';
 
-/** What questions to years of a site cost, beside qacct on the same jobs in the same run. */
+/** The time of queries over years of a site, beside qacct on the same jobs in the same run. */
 
 const SEED = 1;
 const QUICK_JOBS = 200_000;
@@ -33,13 +33,13 @@ const QACCT_RUNS = 2;
 interface Question {
   readonly name: string;
   readonly budget?: BudgetName;
-  /** `turn`: asks for something else each time. */
+  /** Each `turn` asks for something else. */
   readonly ask: (reader: AccountingReader, turn: number) => Promise<unknown>;
 }
 
 type Span = Pick<History, 'since' | 'until' | 'week' | 'weeks'>;
 
-/** Rejects where nothing is known though something must be. */
+/** Rejects where there is no advice though there must be, or the other way round. */
 async function adviseOn(
   reader: AccountingReader,
   now: number,
@@ -124,7 +124,7 @@ async function msOf(step: () => unknown): Promise<number> {
   return performance.now() - began;
 }
 
-/** Takes a file out of the page cache (posix_fadvise DONTNEED, which dd's flag asks for); what the disk keeps is its own. */
+/** Takes a file out of the page cache (posix_fadvise DONTNEED, by dd's flag); caches of the disk stay. */
 function forgetPages(path: string): void {
   const { status, stderr } = spawnSync(
     'dd',
@@ -248,7 +248,7 @@ function qacctRows(history: History, directory: string): readonly Row[] {
   if (!existsSync(QACCT)) return [{ what: 'qacct', unit: 'ms', values: [], note: `${QACCT} is not installed` }];
   const env = qacctEnvironment(directory);
   const job = (): string => String(FIRST_JOB + Math.floor((history.week.jobs * history.weeks) / 2));
-  // It has to stand in the page cache: then it is at its best.
+  // qacct is fastest with the file in the page cache.
   spawnSync('cat', [file], { stdio: 'ignore' });
   return [
     { name: 'qacct -j ID', words: () => ['-f', file, '-j', job()] },
@@ -339,7 +339,7 @@ async function runInPostgres({ quick, jobs, progress }: BenchOptions): Promise<r
 async function run({ quick, jobs, weeks, keep, progress }: BenchOptions): Promise<readonly Section[]> {
   const directory = temporaryDirectory();
   const size = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
-  // qacct counts its days back from now.
+  // qacct counts its days back from the present.
   const make = keep === null ? fillHistory : keptHistory;
   const history = await make(keep ?? directory, { records: size, weeks }, Date.now(), SEED, progress);
   const years = ((history.until - history.since) / (365.25 * DAY_MS)).toFixed(1);

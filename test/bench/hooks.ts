@@ -10,8 +10,8 @@ import { runNameOf, startShepherd, type HookRun, type Shepherd } from './shepher
 import { sum } from './statistics';
 
 /**
- * What the hooks of a release cost a job: each run is one job under a fresh shepherd, prolog to delivery. An empty hook, started in
- * the same way just before, is what the shepherd's fork, `env -i` and the shell cost anyway.
+ * The cost of a release's hooks for a job: each run is one job under a new shepherd, from prolog to delivery. An empty
+ * hook, started the same way just before, shows the cost of the shepherd's fork, `env -i` and the shell.
  */
 
 const { small, full } = addressSpaceNeeded();
@@ -19,7 +19,7 @@ const SMALL_MODE_BYTES = ((small + full) / 2) * 1024 * 1024;
 /** Long enough for the sampler to be up before the epilog comes. */
 const JOB_MS = 600;
 const SHORT_JOB_MS = 50;
-/** By then the sampler has opened node.db, which a shorter job's epilog has to wait for. */
+/** By then the sampler has opened node.db; the epilog of a shorter job waits for that. */
 const LONG_JOB_MS = 6000;
 const SLEEPER = ['/bin/sleep', '86400'] as const;
 
@@ -101,7 +101,7 @@ async function runJob(ground: Ground, variant: Variant, jobMs: number): Promise<
   }
 }
 
-/** Wall time of a prolog that waits for the sampler's word, over an empty hook: until everything is armed. */
+/** Elapsed time of a prolog that waits until the sampler is armed, minus that of an empty hook. */
 async function timeToArmed(ground: Ground, variant: Variant): Promise<number> {
   const { installation, helper } = ground;
   const job = ground.nextJob++;
@@ -129,7 +129,7 @@ function variants(): readonly Variant[] {
     { shell, mode: 'full' as const },
     { shell, mode: 'small' as const },
   ]);
-  // The shell makes no difference to what runs behind it: the small mode is measured under one of them.
+  // The shell makes no difference to what it starts: the small mode is measured under one of them.
   return all.filter(({ shell, mode }) => mode === 'full' || shell === known[0]);
 }
 
@@ -138,7 +138,7 @@ interface Measured {
   readonly runs: JobRun[];
   readonly shortJobs: JobRun[];
   readonly longJobs: JobRun[];
-  /** Prolog's start to armed, ms. */
+  /** ms from the start of the prolog until the sampler is armed. */
   readonly armed: number[];
 }
 
@@ -179,7 +179,7 @@ function section({ variant, runs, shortJobs, longJobs, armed }: Measured): Secti
   return { title: `hooks, ${nameOf(variant)}: job of ${JOB_MS} ms, arm_wait 0`, rows };
 }
 
-/** Many jobs at once: how many a node gets through. */
+/** Many jobs at once: how many a node completes. */
 async function throughput(ground: Ground, variant: Variant, count: number): Promise<Section> {
   const atOnce = cpus().length * 2;
   const finished: JobRun[] = [];
@@ -215,7 +215,7 @@ async function run(options: BenchOptions): Promise<readonly Section[]> {
   try {
     const ground: Ground = { installation, helper: compile('shepherd', installation.directory), nextJob: 900_001 };
     const all = variants().map((variant): Measured => ({ variant, runs: [], shortJobs: [], longJobs: [], armed: [] }));
-    // The first job of all makes node.db and the accounting DB.
+    // The very first job creates node.db and the accounting DB.
     for (const { variant } of all) await runJob(ground, variant, JOB_MS);
     for (let index = 0; index < options.runs; index++) {
       options.progress(`hooks: run ${index + 1} of ${options.runs}`);

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** What clients met who asked one address again and again. */
+/** Results of clients that requested one address repeatedly. */
 export interface Load {
   /** ms from each request to the last byte of its answer. */
   readonly ms: readonly number[];
@@ -11,13 +11,13 @@ export interface Load {
 
 interface Client {
   readonly socket: Socket;
-  /** Bytes that the present answer still lacks; null: its head has not come whole. */
+  /** Bytes still missing from the current answer; null: its head is incomplete. */
   missing: number | null;
   head: string;
   sent: number;
 }
 
-/** `clients` connections at once, each with one request under way, for `seconds`. As little work for each as can be. */
+/** `clients` connections at once, each with one request under way, for `seconds`, with the least work for each. */
 export function loadServer(port: number, request: string, clients: number, seconds: number): Promise<Load> {
   const ms: number[] = [];
   let failures = 0;

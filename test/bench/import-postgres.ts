@@ -9,11 +9,11 @@ import { FIRST_JOB, type History } from './history-fill';
 import { lineText, WEEK_MS } from './history-week';
 import { CLUSTER, later, row, timed } from './import-rows';
 
-/** Records of the sampler's that the lines of one more week join; as many others come with them. */
+/** Records of the sampler that lines of one more week join; as many other lines come with them. */
 const JOINED = 10_000;
 const BATCH = 500;
 
-/** The same file into a PostgreSQL of the bench's own on this host, with its defaults but for 128 MiB of buffers. */
+/** The same file into a PostgreSQL of this benchmark on this host, with default settings but for 128 MiB of buffers. */
 export async function intoPostgres(history: History, directory: string): Promise<readonly Row[]> {
   if (noPostgres !== false) return [{ what: 'into PostgreSQL', unit: 'us', values: [], note: noPostgres }];
   const server = await startServer({ settings: ['shared_buffers = 128MB', 'fsync = on'] });

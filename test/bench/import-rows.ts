@@ -4,7 +4,7 @@ import type { Row } from './bench';
 import { FIRST_JOB } from './history-fill';
 import type { BudgetName } from './budgets';
 
-/** What the import's rows are made of, for all stores. */
+/** The parts of the import's rows, for all stores. */
 
 export const CLUSTER = 'hpc';
 
@@ -33,7 +33,7 @@ export function row(
   return { what, unit: 'us', values: [us / lines], note, budget };
 }
 
-/** A run's record some weeks after, under a later number. */
+/** A run's record some weeks later, under a later job number. */
 export function later(record: JobRecord, jobs: number, ms: number): JobRecord {
   const moved = (time: string | null): string | null =>
     time === null ? null : new Date(Date.parse(time) + ms).toISOString();

@@ -20,10 +20,10 @@ const SEED = 1;
 const QUICK_JOBS = 200_000;
 const USUAL_JOBS = 2_000_000;
 const CHUNK = 1 << 20;
-/** Weeks that come to the full store. */
+/** Weeks that are added to the full store. */
 const MORE_WEEKS = 2;
 
-/** What of a file is read from the page cache, split and parsed, and goes nowhere. */
+/** A file read from the page cache, split and parsed, without storing anything. */
 function parse(path: string): number {
   const file = openSync(path, 'r');
   const buffer = Buffer.alloc(CHUNK);
@@ -116,7 +116,7 @@ async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Se
   const directory = temporaryDirectory();
   const records = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
   const history = await fillHistory(directory, { records, weeks: null }, Date.now(), SEED, progress);
-  // It has to stand in the page cache, for all of them.
+  // The file must be in the page cache for all of them.
   spawnSync('cat', [history.file], { stdio: 'ignore' });
   progress('import: reading alone');
   const parsed = await timed(() => parse(history.file));

@@ -25,7 +25,7 @@ export interface Installation {
   readonly directory: string;
   /** argv of a hook, as Grid Engine runs the configured line. */
   hook(shell: string, name: 'prolog' | 'epilog' | 'empty', job: number): readonly string[];
-  /** A prolog that waits for the sampler's word "armed". */
+  /** argv of a prolog that waits until the sampler reports "armed". */
   waitingProlog(shell: string, job: number): readonly string[];
   /** A new spool directory as execd leaves it for the shepherd; `group`: its additional group. */
   spool(job: number, group?: number): string;
@@ -34,11 +34,11 @@ export interface Installation {
   /** The accounting DB. */
   readonly accounting: string;
   readonly runDirectory: string;
-  /** argv of what starts the listener as the installation does. */
+  /** argv that starts the listener as the installation does. */
   readonly listener: readonly string[];
-  /** argv of what starts the service of the node scope. */
+  /** argv that starts the service of the node scope. */
   readonly service: readonly string[];
-  /** Keeps a listener there, as on a node where jobs run all the time; resolves to what lets it go. */
+  /** Keeps a listener alive, as on a node where jobs run all the time; resolves to a function that releases it. */
   keepListener(): Promise<() => void>;
 }
 
@@ -47,7 +47,7 @@ const ARM_WAIT_SECONDS = 2;
 /** A group id that no Grid Engine and no login on this machine uses. */
 export const BENCH_GROUP = 1_999_900_001;
 
-/** The hooks as installed in `name` below `directory`, with these values of hook.conf beside what all have. */
+/** The hooks as installed in `name` below `directory`, with these values of hook.conf beside the common ones. */
 function hooksDirectory(directory: string, name: string, values: Readonly<Record<string, string>>): string {
   const hooks = join(directory, name);
   mkdirSync(hooks);
@@ -74,7 +74,7 @@ let released: string | null = null;
 
 /** The program as a release has it. */
 function releasedProgram(): string {
-  // A bench that has ended takes it along.
+  // Removed when the benchmark ends.
   if (released !== null && existsSync(released)) return released;
   released = join(temporaryDirectory(0o711), 'program');
   release(released);
@@ -83,11 +83,11 @@ function releasedProgram(): string {
 
 /**
  * Installs a release. `scope`: "node" for prologs that leave their jobs to the service. `listener`: "lasting" as by
- * default; "brief": it goes with the last sampler.
+ * default; "brief": it ends with the last sampler.
  */
 export function install(scope: 'job' | 'node' = 'job', listener: 'lasting' | 'brief' = 'brief'): Installation {
   const program = releasedProgram();
-  // The deliverer, who is nobody, has to come through.
+  // Lets the deliverer, which runs as nobody, reach the store.
   const directory = temporaryDirectory(0o711);
   const state = join(directory, 'state');
   const accounting = join(directory, 'accounting');
@@ -103,10 +103,10 @@ export function install(scope: 'job' | 'node' = 'job', listener: 'lasting' | 'br
     `state_dir = "${state}"`,
     `run_dir = "${join(directory, 'run')}"`,
     `accounting = "${join(accounting, 'accounting.db')}"`,
-    // Spreads nodes over time; here it would only make the runs longer.
+    // The delay spreads nodes over time; here it would only make the runs longer.
     'delivery_jitter_ms = 0',
     ...(listener === 'lasting' ? [] : ['listener_linger = 0']),
-    // The cost at 1 Hz is asked for, so the interval must not be stretched.
+    // The cost at 1 Hz is measured, so the interval must not be stretched.
     'cpu_budget_percent = 100',
     `scope = "${scope}"`,
     `execd_spool_dir = "${join(directory, 'spool')}"`,
@@ -121,7 +121,7 @@ export function install(scope: 'job' | 'node' = 'job', listener: 'lasting' | 'br
   });
 
   const shells = new Map<string, string>();
-  /** Called sh, a shell behaves as /bin/sh. */
+  /** A shell that is called sh behaves as /bin/sh. */
   function asSh(shell: string): string {
     const known = shells.get(shell);
     if (known !== undefined) return known;

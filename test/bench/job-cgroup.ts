@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import type { CgroupDirectories } from '../../src/sources/job/cgroup';
 import { unavailable, type Unavailable } from '../../src/sources/source';
 
-/** A control group of a job's own. */
+/** A job's own control group. */
 export interface JobCgroup {
   readonly directories: CgroupDirectories;
-  /** To be called when its processes have ended. */
+  /** Call it when the processes have ended. */
   readonly remove: () => void;
 }
 
 const ROOT = '/sys/fs/cgroup';
 const CONTROLLERS = ['memory', 'cpuacct', 'cpu', 'blkio', 'pids'] as const;
 
-/** Makes it and puts the processes in. */
+/** Makes the group and moves the processes into it. */
 export function makeJobCgroup(pids: readonly number[]): JobCgroup | Unavailable {
   const name = `qmemacct-bench.${process.pid}.${pids.length}`;
   const made: string[] = [];
@@ -22,7 +22,7 @@ export function makeJobCgroup(pids: readonly number[]): JobCgroup | Unavailable 
       try {
         rmdirSync(directory);
       } catch {
-        // Somebody is still on the way out of it: an empty directory stays.
+        // A process in it is still exiting: an empty directory stays.
       }
     }
   };

@@ -10,10 +10,10 @@ import { temporaryDirectory } from '../support/temporary-directory';
 import type { Bench, BenchOptions, Section } from './bench';
 import { tail } from './statistics';
 
-/** What hooks/advise.jsv costs a submission: from its start to its end, as qsub starts it and waits for it. */
+/** The time that hooks/advise.jsv adds to a submission: from start to end, as qsub starts it and waits for it. */
 
 const JSV = join(packageRoot(), 'hooks', 'advise.jsv');
-/** Of 4 KiB, as a script may have: its digest is part of what the verifier asks by. */
+/** A job script of 4 KiB; its digest is part of the verifier's query. */
 const SCRIPT = join(packageRoot(), 'hooks', 'epilog.sh');
 const JOB = { CONTEXT: 'client', USER: 'bob', N: 'step_7', CMDNAME: SCRIPT, l_hard: 'h_vmem=64G' };
 const QUESTION = `START\n${Object.entries(JOB)
@@ -38,7 +38,7 @@ interface Case {
   readonly values: number[];
 }
 
-/** In a session of its own: without a terminal to write to. */
+/** In its own session, so that it has no terminal to write to. */
 async function delayMs({ jsv, socket }: Case): Promise<number> {
   const began = performance.now();
   const child = spawn('/bin/sh', ['-c', jsv], {
@@ -58,7 +58,7 @@ async function delayMs({ jsv, socket }: Case): Promise<number> {
   return performance.now() - began;
 }
 
-/** Takes connections, and never says a word. */
+/** A server that accepts connections and never answers. */
 async function startHanging(path: string): Promise<() => void> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => void sockets.push(socket.on('error', () => undefined)));

@@ -17,12 +17,12 @@ import type { BenchOptions, Row, Section } from './bench';
 import { cpuMs } from './process-cost';
 import { temporaryDirectory } from '../support/temporary-directory';
 
-/** What the listener pays for a process of the node that comes and goes, and what for nothing at all. */
+/** The listener's CPU time for a process of the node that comes and goes, and without any. */
 
 const CHILDREN = 2000;
 const SYNC_WITHIN_MS = 10_000;
 const US_PER_MS = 1000;
-/** Two looks at least. */
+/** At least two of its readings. */
 const REST_WINDOW_MS = 5000;
 
 function pidOfListener(settingsPath: string): number {
@@ -45,7 +45,7 @@ async function forkMany(): Promise<void> {
   if (status !== 0) throw new Error(`events left with status ${status}`);
 }
 
-/** CPU of the listener, in µs for each of the processes; a sync at both ends: all of them are in. */
+/** CPU time of the listener in µs per process; a sync before and after makes sure that all events are counted. */
 async function perProcess(link: ListenerLink, listener: number): Promise<number> {
   await link.sync(SYNC_WITHIN_MS);
   const before = cpuMs(listener);
@@ -58,7 +58,7 @@ function forks(): number {
   return Number(/^processes (\d+)$/m.exec(readFileSync('/proc/stat', 'latin1'))?.[1] ?? NaN);
 }
 
-/** Nobody follows anything: CPU of the listener in percent of a core, and how many processes a second came meanwhile. */
+/** No sampler follows a job: CPU of the listener in percent of a core, and new processes a second meanwhile. */
 async function atRest(
   listener: number,
   options: BenchOptions,
@@ -66,7 +66,7 @@ async function atRest(
   const windows = options.quick ? 2 : 12;
   const percent: number[] = [];
   const begun: number[] = [];
-  // Its code is new to it at first.
+  // At first the listener still compiles its code.
   await sleep(options.quick ? 1000 : 20_000);
   for (let window = 0; window < windows; window++) {
     options.progress(`sources: a listener at rest, ${window + 1} of ${windows}`);

@@ -4,7 +4,7 @@ import type { JobDetail } from '../../src/gridengine/qstat/job-detail';
 import { readJobDetails } from '../../src/gridengine/qstat/read-job-details';
 import type { Section } from './bench';
 
-/** What each parser makes of the things that Grid Engine prints and XML forbids, or that mislead. */
+/** How each parser reads output of Grid Engine that XML forbids or that is misleading. */
 
 const job = (name: string | Buffer, around: (inner: Buffer) => Buffer = (inner) => inner): Buffer => {
   const text = Buffer.concat([

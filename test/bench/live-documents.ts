@@ -4,8 +4,7 @@ import { packageRoot } from '../../src/base/package-root';
 
 /**
  * Answers of qstat and qhost of any size, in the shape and with the amount of text that a live 8.1.9 prints (4.8 kB a job
- * of `qstat -j`, 0.8 kB a job of the list, 35 values a host of `qhost -F`), a piece at a time. `recorded` is one that it
- * did print.
+ * of `qstat -j`, 0.8 kB a job of the list, 35 values a host of `qhost -F`), a piece at a time. `recorded`: a real one.
  */
 export const DOCUMENTS = ['qstat-j', 'qstat-r', 'qhost', 'recorded'] as const;
 export type DocumentName = (typeof DOCUMENTS)[number];
@@ -65,7 +64,7 @@ function request(name: string, type: number, value: string, amount: number): str
   return `<qstat_l_requests>\n${own}${tag('CE_doubleval', amount.toFixed(6))}${attributes(REQUEST, 0)}</qstat_l_requests>\n`;
 }
 
-/** What stands before and after the jobs in an answer of `qstat -j`. */
+/** The text before and after the jobs in an answer of `qstat -j`. */
 export const DETAILS_HEAD = `<?xml version='1.0'?>\n<detailed_job_info  xmlns:xsd="${SCHEMAS}/qstat/detailed_job_info.xsd">\n<djob_info>\n`;
 export const DETAILS_TAIL = '</djob_info>\n<messages>\n<element>\n</element>\n</messages>\n</detailed_job_info>\n';
 
@@ -75,7 +74,7 @@ function* details(jobs: number): Generator<string> {
   yield DETAILS_TAIL;
 }
 
-/** What `qstat -j` says of one job. */
+/** The part of `qstat -j` for one job. */
 export function detail(job: number): string {
   const variables = ENVIRONMENT.map(
     ([name, value]) => `<job_sublist>\n${tag('VA_variable', name)}${tag('VA_value', value)}</job_sublist>\n`,
@@ -122,7 +121,7 @@ ${tag('JB_ja_task_concurrency', 0)}${tag('JB_nurg', '0.500000')}</element>
 `;
 }
 
-/** The list of jobs, of which so many run. */
+/** The list of jobs, of which this many run. */
 export function* list(jobs: number, running = Math.ceil(jobs / 4)): Generator<string> {
   yield `<?xml version='1.0'?>\n<job_info  xmlns:xsd="${SCHEMAS}/qstat/qstat.xsd">\n  <queue_info>\n`;
   for (let job = 1; job <= running; job++) yield listed(job, true);

@@ -11,7 +11,7 @@ import { document, isDocumentName, type DocumentName } from './live-documents';
 /**
  * A process of its own for each measurement: `write DOCUMENT JOBS` prints a document, `read READER DOCUMENT` reads one
  * from standard input and prints a `Parsed` as JSON. Only the time within the reader counts. `repeat DOCUMENT JOBS` reads
- * it again and again, as a process does that polls, and prints the times in ms from the third on.
+ * a document repeatedly, as a polling process does, and prints the times in ms from the third on.
  */
 export interface Parsed {
   readonly bytes: number;
@@ -53,7 +53,7 @@ function ours(name: DocumentName): Reader {
   };
 }
 
-/** Events alone, the text of each element as a string: what any reader built on it would need at least. */
+/** Only events, the text of each element as a string: the least that a reader built on it needs. */
 function saxes(): Reader {
   const decoder = new StringDecoder('utf8');
   const parser = new SaxesParser();
@@ -83,7 +83,7 @@ function saxes(): Reader {
   };
 }
 
-/** The whole tree, without looking into it. */
+/** The whole tree, without use of it. */
 function fastXmlParser(): Reader {
   const kept: Buffer[] = [];
   return {
@@ -95,7 +95,7 @@ function fastXmlParser(): Reader {
   };
 }
 
-/** What the process takes without a parser. */
+/** The cost of the process without a parser. */
 function nothing(): Reader {
   return { write: () => undefined, end: () => 0 };
 }

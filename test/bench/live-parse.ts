@@ -10,7 +10,7 @@ import { defectsSection } from './live-defects';
 /** Reading what qstat and qhost print: each measurement in a fresh process that reads it from a pipe. */
 
 const SIZES = [1000, 10_000, 100_000];
-/** Trees of more than this do not fit. */
+/** Trees of larger documents do not fit into memory. */
 const RIVALS_UP_TO = 10_000;
 
 const ABOUT: Readonly<Record<DocumentName, string>> = {

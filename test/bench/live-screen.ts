@@ -9,7 +9,7 @@ import type { ClusterView } from '../../src/live/cluster-view';
 import { liveScreen, manyJobs, sampleView } from '../report/live/sample-view';
 import type { BenchOptions, Row, Section } from './bench';
 
-/** Screens of 160 columns and 50 rows, of which most jobs are not seen. */
+/** Screens of 160 columns and 50 rows, on which most jobs do not fit. */
 const ROWS = 50;
 const screen = liveScreen({ width: 160, colour: true });
 
@@ -24,7 +24,7 @@ const repeated = (times: number, act: () => unknown): readonly number[] =>
 
 function rowsOf(jobs: number, runs: number): readonly Row[] {
   const many = manyJobs(jobs);
-  // Another object each time, as a refresh has it: nothing is remembered.
+  // A new object each time, as at a refresh, so that no cache helps.
   const fresh = (): ClusterView => sampleView({ jobs: many });
   const start = startWatching('jobs', { filter: NO_FILTER, sorting: null, details: false });
   const select = rememberingSelect();

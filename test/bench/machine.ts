@@ -34,7 +34,7 @@ export function describeMachine(machine: Machine): string {
   );
 }
 
-/** More work than CPUs: times of this run say little, CPU times and ratios still something. */
+/** More work than CPUs: elapsed times of this run say little; CPU times and ratios are still of use. */
 export function busyNote(machine: Machine): string | null {
   return machine.load > machine.cpus * 0.5
     ? 'Other work is running on this machine: take wall times from a quiet one.'

@@ -150,7 +150,7 @@ async function main(argv: readonly string[]): Promise<number> {
   return failed ? 1 : 0;
 }
 
-/** Ends what this process started: who ends it by its pid alone does not end those. */
+/** Ends the processes that this one started: a signal to its pid alone would not end them. */
 function endChildren(): void {
   for (const task of readdirSync('/proc/self/task')) {
     const children = readFileSync(`/proc/self/task/${task}/children`, 'utf8').match(/\d+/g) ?? [];
@@ -158,7 +158,7 @@ function endChildren(): void {
   }
 }
 
-// Shepherds end what they started when this process does; 'exit' removes the directories.
+// Shepherds end their processes when this one ends; 'exit' removes the directories.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(signal, () => {
     try {

@@ -1,6 +1,6 @@
 import { seededRandom } from '../accounting/realistic-record';
 
-/** Memory of jobs over time: made in shapes that memory has, since where jobs run into their limits few series are kept. */
+/** Memory of jobs over time, made in typical shapes: few series are kept of sites where jobs reach their limits. */
 
 interface MemorySample {
   /** ms since the job's start. */
@@ -8,24 +8,24 @@ interface MemorySample {
   readonly bytes: number;
 }
 
-/** What one job held until it ended, or until it needed more than its limit. */
+/** Memory of one job until it ended, or until it needed more than its limit. */
 export interface MemoryCourse {
   readonly shape: string;
   readonly samples: readonly MemorySample[];
   /** Bytes. */
   readonly limit: number;
-  /** When it ended, ms since its start; for lack of memory: `overran`. */
+  /** End of the job, ms since its start; `overran`: for lack of memory. */
   readonly endMs: number;
   readonly overran: boolean;
 }
 
 type Between = (least: number, most: number) => number;
-/** Memory over the limit, of the share of the run that has passed. */
+/** Memory as a share of the limit, given the share of the run that has passed. */
 type Curve = (done: number) => number;
 
 const straight = (from: number, to: number, done: number): number => from + (to - from) * done;
 
-/** Where jobs need up to 1.6 times their limit, half of them overrun it or nearly. */
+/** In shapes with a need of up to 1.6 times the limit about half of the jobs overrun it. */
 const SHAPES: Readonly<Record<string, (between: Between) => Curve>> = {
   constant: (between) => {
     const level = between(0.1, 0.85);
@@ -83,10 +83,10 @@ const SHORTEST_MS = 10 * MINUTE_MS;
 const LONGEST_MS = 24 * 60 * MINUTE_MS;
 const SAMPLES = 1000;
 const LEAST_LIMIT = 2 ** 29;
-/** Memory moves by up to so much from sample to sample, beside its shape. */
+/** Largest random change from sample to sample, as a share. */
 const MOST_NOISE = 0.02;
 
-/** The samples until one is above the limit. */
+/** The course under this limit: its samples end before the first one above the limit. */
 export function courseUnder(
   limit: number,
   { shape, samples, endMs }: Pick<MemoryCourse, 'shape' | 'samples' | 'endMs'>,
@@ -96,7 +96,7 @@ export function courseUnder(
   return { shape, samples: samples.slice(0, over), limit, endMs: samples[over]?.at ?? endMs, overran: true };
 }
 
-/** So many jobs of each shape, of ten minutes to a day and 0.5 to 128 GiB. */
+/** `each` jobs of each shape, of ten minutes to a day and 0.5 to 128 GiB. */
 export function madeCourses(each: number, seed = 1): readonly MemoryCourse[] {
   const random = seededRandom(seed);
   const between: Between = (least, most) => least + random() * (most - least);

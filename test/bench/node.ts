@@ -14,7 +14,7 @@ import { runNameOf, startShepherd, type Shepherd } from './shepherd';
 import { sum } from './statistics';
 import { until } from '../support/until';
 
-/** What the service of the node scope costs, beside a sampler for each of the same jobs. */
+/** The cost of the service of the node scope, beside one sampler for each of the same jobs. */
 
 const COUNTS = [1, 16, 64] as const;
 const PROCESSES = 8;
@@ -36,7 +36,7 @@ interface Running {
   readonly shepherd: Shepherd;
 }
 
-/** What a job's processes do; computing ones are nice to the hooks, on a machine with fewer cores than they are. */
+/** What a job's processes do; computing ones run at a lower priority than the hooks, since they may outnumber the cores. */
 const KINDS = {
   sleeping: () => `${burner('steady')} --mib=${BURNER_MIB} --hold=86400000`,
   computing: () => `nice -n 19 ${burner('cpu')} --seconds=86400000`,
@@ -95,7 +95,7 @@ interface Cost {
   readonly processes: number;
 }
 
-/** So many jobs of eight processes, watched for a while. */
+/** A number of jobs of eight processes, watched for a while. */
 async function watched(scope: Scope, count: number, options: BenchOptions, kind: Kind = 'sleeping'): Promise<Cost> {
   const installation = install(scope);
   const release = await installation.keepListener();
@@ -152,7 +152,7 @@ async function shortJobs(scope: Scope, jobs: number, options: BenchOptions): Pro
     const ground: Ground = { installation, helper: compile('shepherd', installation.directory), nextJob: 930_001 };
     if (scope === 'node') {
       service = await startService(installation);
-      // Its first looks load most of its code.
+      // The first readings load most of the code.
       const first = await startJob(ground, ['/bin/sleep', '86400']);
       await sleep(5000);
       await endJob(ground, first);
@@ -185,7 +185,7 @@ async function shortJobs(scope: Scope, jobs: number, options: BenchOptions): Pro
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     const elapsed = performance.now() - begin;
-    // The last delivery belongs to these jobs, too.
+    // The last delivery also belongs to these jobs.
     if (pid !== null) {
       await sleep(20_000);
       cpu += cpuMs(pid) - before;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { TICKS_PER_SECOND } from '../../src/sources/proc/clock';
 
-/** What a process has cost so far, read from outside. */
+/** CPU time and memory of a process so far, read from outside. */
 
 /** CPU time in ms of its children that it has waited for, in steps of a clock tick. */
 export function childrenCpuMs(pid: number): number {

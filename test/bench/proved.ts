@@ -11,15 +11,15 @@ import { BENCH_GROUP, install, shells, type Installation } from './installation'
 import { startShepherd } from './shepherd';
 
 /**
- * How many jobs of a node with default settings have a proved peak: they come after pauses of any length, so that nothing
- * but the installation keeps the listener there.
+ * How many jobs of a node with default settings have a proved peak. They come after pauses of any length, so that only
+ * the installation keeps the listener alive.
  */
 
 /** Nodes side by side, each with a listener and pauses of its own. */
 const NODES = 4;
 const LONGEST_PAUSE_MS = 75_000;
 const QUICK_PAUSE_MS = 3000;
-/** From here on a node was long at rest. */
+/** After a pause of this length a node counts as long at rest. */
 const LONG_PAUSE_MS = 60_000;
 const LONGEST_JOB_MS = 2000;
 const STARTS_WITHIN_MS = 10_000;
@@ -29,7 +29,7 @@ interface ProvedRun {
   readonly record: JobRecord | null;
 }
 
-/** Many short pauses, some of more than a minute. */
+/** A random pause: mostly short, sometimes more than a minute. */
 function somePause(options: BenchOptions): number {
   return options.quick ? Math.random() * QUICK_PAUSE_MS : Math.random() ** 4 * LONGEST_PAUSE_MS;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 export const QACCT = '/usr/lib/gridengine/qacct';
 
-/** The environment in which qacct reads a file: the cell that it asks for has a name and nothing else. */
+/** The environment in which qacct reads a file: the cell that it requires has only a name. */
 export function qacctEnvironment(directory: string): NodeJS.ProcessEnv {
   const common = join(directory, 'cell', 'default', 'common');
   mkdirSync(common, { recursive: true });

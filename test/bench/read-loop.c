@@ -45,7 +45,7 @@ static int parse_status(const char *text, struct reading *out) {
   const char *line = strstr(text, "\nVmPeak:");
   if (line == NULL) return 0;
   line++;
-  /* The kernel's order is the order of the list; lines in between are passed over. */
+  /* The kernel's order is the order of the list; lines in between are skipped. */
   for (size_t field = 0; field < count && *line != '\0';) {
     if (strncmp(line, fields[field].key, fields[field].length) == 0) {
       const char *at = line + fields[field].length;

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { ProcessFiles } from '../../src/sources/proc/process-files';
 
 /**
- * Our counterpart of read-loop.c: `read-loop.js ROUNDS PID...` reads statm and the memory lines of status of every
+ * The sampler's counterpart of read-loop.c: `read-loop.js ROUNDS PID...` reads statm and the memory lines of status of every
  * process ROUNDS times for each line on stdin, and answers with the CPU nanoseconds for one process.
  */
 function main(argv: readonly string[]): void {

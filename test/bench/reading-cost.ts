@@ -51,12 +51,12 @@ function startLoop(name: string, argv: readonly string[]): Loop {
   };
 }
 
-/** `pids`: processes that stay alive meanwhile. */
+/** `pids`: processes that live until the measurement ends. */
 export async function readingCost(pids: readonly number[], options: BenchOptions): Promise<Section> {
   const title = `reading one process (statm + status, kept descriptors), over ${pids.length} processes`;
   const directory = temporaryDirectory();
   const blocks = options.quick ? 10 : 40;
-  // Some 20 ms for each block of the fastest.
+  // A block of the fastest reader takes some 20 ms.
   const rounds = String(Math.max(1, Math.round(10_000 / pids.length)));
   const words = [rounds, ...pids.map(String)];
   const loops: Loop[] = [];

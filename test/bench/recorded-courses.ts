@@ -15,7 +15,7 @@ const FEWEST_SAMPLES = 10;
 
 type Samples = MemoryCourse['samples'];
 
-/** null: it says too little, or other parts of the job held memory on the host, too. */
+/** null: too few samples, no end, or other parts of the job also held memory on the host. */
 function courseOf(record: JobRecord, samples: Samples): MemoryCourse | null {
   const { started_at, ended_at, status, slots, host_slots, pe_task_id } = record;
   const endMs = Date.parse(ended_at ?? '') - Date.parse(started_at ?? '');
@@ -28,7 +28,7 @@ function courseOf(record: JobRecord, samples: Samples): MemoryCourse | null {
   return { shape, samples, limit, endMs, overran };
 }
 
-/** A step holds the largest of its samples. */
+/** The steps of a record's series as samples; each step holds the largest of its samples. */
 function stepsOf({ series, started_at }: JobRecord): Samples {
   if (series === null) return [];
   const since = Date.parse(series.start) - Date.parse(started_at ?? '');
@@ -71,7 +71,7 @@ async function fromStore(path: string): Promise<readonly MemoryCourse[]> {
 
 /**
  * The jobs of a node.db (every sample) or of an accounting DB (at most 120 steps of each job, the newest 10,000 jobs).
- * Rejects with StoreError or what SQLite throws.
+ * Rejects with StoreError or an error of SQLite.
  */
 export async function recordedCourses(path: string): Promise<readonly MemoryCourse[]> {
   const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

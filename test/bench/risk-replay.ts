@@ -6,18 +6,18 @@ import { addToSeries, filled, newSeries } from '../../src/sampler/series/series'
 import { answer, hard, listed, running, snapshot } from '../live/snapshots';
 import type { MemoryCourse } from './memory-courses';
 
-/** What is asked of the running cluster at each heartbeat. */
+/** The jobs at risk in a view of the running cluster, computed at each heartbeat. */
 export type Watch = (view: ClusterView, nowMs: number) => readonly AtRisk[];
 
-/** When a job was first named, ms since its start; null: never. */
+/** When a job was first at risk for each reason, ms since its start; null: never. */
 export type Warnings = Readonly<Record<AtRisk['reason'], number | null>>;
 
 const HEARTBEAT_MS = 60_000;
-/** Heartbeats of long jobs that are looked at. */
+/** Most heartbeats that are played of one job. */
 const MOST_LOOKS = 200;
 const START = Date.UTC(2026, 0, 1);
 
-/** Plays one job: its sampler's series as each heartbeat has it, in the view that a server makes of it. */
+/** Plays one job: at each heartbeat the sampler's series so far, in the view that a server makes of it. */
 export function replayCourse({ samples, limit, endMs }: MemoryCourse, watch: Watch): Warnings {
   const warned: Record<AtRisk['reason'], number | null> = { full: null, trend: null };
   const startedAt = START;

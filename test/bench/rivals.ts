@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { benchSource } from './compile';
 import { cpuMs } from './process-cost';
 
-/** Other ways to watch processes every second. */
+/** Other tools that watch processes every second. */
 export interface Rival {
   readonly name: string;
   /** Why it can't be compared here; null: it can. */
@@ -79,7 +79,7 @@ export async function measureRivals(
     const obstacle = rival.obstacle();
     if (obstacle !== null) return { rival, obstacle, child: null };
     const [program = '', ...words] = rival.command(pids);
-    // A group of its own, so that what it has running at the end goes with it.
+    // In its own process group, so that its children can be ended with it.
     const child = spawn(program, words, {
       stdio: 'ignore',
       detached: true,

@@ -14,7 +14,7 @@ import { measureRivals } from './rivals';
 import { runNameOf, startShepherd, type Shepherd } from './shepherd';
 import { until } from '../support/until';
 
-/** What a sampler costs while a job runs, started by the real prolog, in both modes at once, beside other tools. */
+/** The cost of a sampler while a job runs, started by the real prolog, in both modes at once, beside other tools. */
 
 const COUNTS = [1, 20, 200] as const;
 const BUDGETS_OF = {
@@ -57,7 +57,7 @@ function samplerPid(installation: Installation, job: number, shepherd: Shepherd)
   }
 }
 
-/** A shell whose children make it `count` processes in all, asleep with their memory. */
+/** A shell that with its children makes `count` processes, which sleep and hold memory. */
 function jobCommand(count: number): readonly string[] {
   const steady = `${burner('steady')} --mib=${BURNER_MIB} --hold=86400000`;
   if (count === 1) return steady.split(' ');
@@ -113,7 +113,7 @@ function costRows(cost: Cost, count: (typeof COUNTS)[number]): readonly Row[] {
       what: `CPU of one core, ${cost.mode} mode`,
       unit: '%',
       values: [cost.percent],
-      // The small mode is told beside it.
+      // The small mode is shown beside it.
       budget: full ? budgets.cpu : undefined,
     },
   ];

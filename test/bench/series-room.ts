@@ -3,14 +3,14 @@ import { newSeriesBuffer, type SeriesBatch } from '../../src/sampler/series/seri
 import type { Metric, Reading } from '../../src/sources/source';
 import type { Row } from './bench';
 
-/** Room that readings take in node.db, batch by batch as a writer flushes them, and when they are put together. */
+/** Room that readings take in node.db, in the batches that a writer flushes, and once they are packed. */
 export interface SeriesRoom {
   readonly add: (source: string, atMs: number, readings: readonly Reading[]) => void;
   readonly flush: () => void;
   readonly rows: (who: string) => readonly Row[];
 }
 
-/** Of a row of `series` beside the packed values: rowid, job, time, span, flags, lengths. */
+/** Size of a row of `series` without the packed values: rowid, job, time, span, flags, lengths. */
 const ROW_BYTES = 24;
 
 export function newSeriesRoom(metrics: readonly Metric[]): SeriesRoom {

@@ -10,7 +10,7 @@ import { USUAL_RULES } from '../../src/record/request-rules';
 /**
  * A server for a cluster of HOSTS hosts with JOBS jobs, a new snapshot every 10 s:
  *
- *   node serve-site.js DIRECTORY HOSTS JOBS      says its port; ends with its standard input
+ *   node serve-site.js DIRECTORY HOSTS JOBS      prints its port; ends when its standard input does
  */
 
 async function main([directory = '', hosts = '', jobs = '']: readonly string[]): Promise<void> {

@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../support/temporary-directory';
 /** `qmemacct serve` with 500 clients at once, who share this machine with it. */
 
 const CLIENTS = 500;
-/** One new snapshot at least. */
+/** At least one new snapshot. */
 const SECONDS = 11;
 const SITES = [
   { hosts: 50, jobs: 60 },

@@ -1,4 +1,4 @@
-/* Plays sge_shepherd: runs hooks and a job as its children, in the spool directory that is its cwd, and weighs all that
+/* Plays sge_shepherd: runs hooks and a job as its children, in the spool directory that is its cwd, and measures all that
  * comes of them. Commands are lines on stdin, words split by tabs; each is answered by one line of JSON:
  *
  *   limit BYTES        the address space limit, soft and hard, of every hook from now on; CAP_SYS_RESOURCE is dropped
@@ -119,7 +119,7 @@ static void start_job(gid_t group, char **words) {
     if (read(ready[0], &byte, 1) != 1) _exit(126);
     become(words);
   }
-  setpgid(job, job); /* By whoever comes first: `end` must find the group. */
+  setpgid(job, job); /* In parent and child, whichever comes first: `end` must find the group. */
   FILE *file = fopen("job_pid", "we");
   if (file == NULL) die("job_pid");
   fprintf(file, "%d\n", (int)job);

@@ -12,20 +12,20 @@ export interface HookRun {
   readonly at: number;
   /** Wall time. */
   readonly ms: number;
-  /** CPU time (ms) of it and of what it waited for. */
+  /** CPU time (ms) of the program and of the children for which it waited. */
   readonly cpu: number;
   readonly status: number;
 }
 
 export interface Drained {
   readonly ms: number;
-  /** CPU time (ms) of all that the hooks left behind: sampler, deliverer, watchdogs. */
+  /** CPU time (ms) of all processes that the hooks left behind: sampler, deliverer, watchdogs. */
   readonly cpu: number;
   /** RSS in KiB of the largest of them. */
   readonly largest: number;
 }
 
-/** test/bench/shepherd.c at work in one spool directory. */
+/** A running test/bench/shepherd.c in one spool directory. */
 export interface Shepherd {
   readonly pid: number;
   readonly startTicks: number;
@@ -36,7 +36,7 @@ export interface Shepherd {
   /** Kills the job and writes `usage`, as the shepherd does before the epilog. */
   end(): Promise<void>;
   drain(): Promise<Drained>;
-  /** Ends it, and whatever it started. */
+  /** Ends the shepherd and all that it started. */
   close(): Promise<void>;
 }
 
@@ -117,7 +117,7 @@ export function startShepherd(program: string, spool: string): Shepherd {
   };
 }
 
-/** Name of the run directory, and so of the record in node.db, of a job that is no array task. */
+/** Name of the run directory, and so of the record in node.db, of a job that is not an array task. */
 export function runNameOf(job: number, { pid, startTicks }: Pick<Shepherd, 'pid' | 'startTicks'>): string {
   return `${job}.0.${runId({ boot: bootId(), shepherdPid: pid, shepherdStart: startTicks })}`;
 }

@@ -24,7 +24,7 @@ import { makeJobCgroup, type JobCgroup } from './job-cgroup';
 import { listenerSection } from './listener-cost';
 import { newSeriesRoom } from './series-room';
 
-/** What one reading of each source costs, and what its values take in node.db. */
+/** The cost of one reading of each source, and the room that its values take in node.db. */
 
 const COUNTS = [1, 20] as const;
 const PROCESS_MIB = 32;
@@ -42,7 +42,7 @@ interface Readable {
   readonly close: () => void;
 }
 
-/** Cost of a source's reading, or why there is none. */
+/** Cost of a source's reading, or why it was not read. */
 function costRow(what: string, opened: Readable | Unavailable, blocks: number): Row {
   if (isUnavailable(opened)) return { what, unit: 'us', values: [], note: opened.unavailable };
   const first = opened.read();
@@ -71,7 +71,7 @@ interface Job {
   readonly end: () => Promise<void>;
 }
 
-/** What a job's sampler reads beside its processes: perf counters, its cgroup, the sources that are asked about pids. */
+/** What a sampler reads beside the processes of a job: perf counters, its cgroup, sources that take pids. */
 function openJobSources({ pids, group }: Job): readonly (readonly [string, Readable | Unavailable])[] {
   const [root = 0] = pids;
   const perf = openPerf({ pid: root, includeSelf: true }, perfEvents(placeOf(perfFacts).options), THIS_MACHINE);
@@ -152,7 +152,7 @@ async function startProcesses(count: number, busy: boolean): Promise<Job> {
   };
 }
 
-/** All sources read as they are in operation, for as long as the node's series wait in memory. */
+/** Reads all sources as in operation, for as long as the node's series wait in memory. */
 async function roomSection(started: Job, options: BenchOptions): Promise<Section> {
   const node = openNodeSources();
   const job = openJobSources(started);

@@ -1,4 +1,4 @@
-/** Value below which `share` (0 to 1) of the values lie, by linear interpolation; NaN of none. */
+/** Value below which `share` (0 to 1) of the values lie, by linear interpolation; NaN for no values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const position = (sorted.length - 1) * share;

@@ -58,7 +58,7 @@ function cells(row: Row): readonly string[] {
   ];
 }
 
-/** The first line is the head. Columns of numbers stand to the right. */
+/** The first line is the head. Columns of numbers are aligned right. */
 function aligned(lines: readonly (readonly string[])[]): readonly string[] {
   const [head = [], ...body] = lines;
   const columns = head.map((_, column) => ({
@@ -87,7 +87,7 @@ export function formatSection({ title, rows, table = [], notes = [] }: Section):
   return [title, ...body.map((line) => (line === '' ? '' : `  ${line}`))].join('\n');
 }
 
-/** Every row of these that has a budget, beside it and the source of it. */
+/** Every row with a budget, beside that budget and its source. */
 export function budgetSection(sections: readonly Section[]): Section {
   const lines = sections
     .flatMap(({ rows }) => rows)

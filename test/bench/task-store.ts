@@ -5,7 +5,7 @@ import { accountingLineOf, realisticRecords } from '../accounting/realistic-reco
 import { accountOf } from '../support/records';
 import { inBatches, type Progress } from './history-fill';
 
-/** A store of array jobs alone: each task as its sampler and Grid Engine's accounting describe it. */
+/** A store of only array jobs: each task as its sampler and Grid Engine's accounting describe it. */
 
 const SEED = 1;
 const HOUR_MS = 3_600_000;
@@ -13,13 +13,13 @@ const GIB = 2 ** 30;
 export const OWNER = 'bob';
 export const FIRST_ARRAY = 4711;
 
-/** Jobs of so many tasks each. */
+/** Number of array jobs, and of tasks in each. */
 export interface Arrays {
   readonly jobs: number;
   readonly tasks: number;
 }
 
-/** A task that ended within the last hours, one of thirty with an error or killed. */
+/** A task that ended within the last hours; one in thirty failed or was killed. */
 function taskOf(like: JobRecord, job: number, task: number, now: number): JobRecord {
   const wallMs = (like.wallclock_seconds ?? 0) * 1000;
   const ended = now - HOUR_MS - (task % 1000) * 1000;

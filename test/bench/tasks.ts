@@ -9,7 +9,7 @@ import { childrenCpuMs } from './process-cost';
 import { tail } from './statistics';
 import { fillArrays, FIRST_ARRAY, OWNER, type Arrays } from './task-store';
 
-/** What array jobs cost on screens and as JSON and CSV: the CPU time of whole commands, from Node's start on. */
+/** The cost of array jobs on screens and as JSON and CSV: CPU time of whole commands, from Node's start on. */
 
 const RUNS = 7;
 const QUICK_RUNS = 3;

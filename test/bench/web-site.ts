@@ -19,7 +19,7 @@ export interface WebSite {
 
 const TICKS_PER_SECOND = 100;
 
-/** qstat and qhost that print what is in files, and note that they were asked. */
+/** qstat and qhost that print files, and log each call. */
 function makeClients(directory: string, jobs: number): void {
   const details = join(directory, 'details');
   mkdirSync(join(directory, 'bin'));

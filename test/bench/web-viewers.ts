@@ -5,11 +5,11 @@ export interface Seen {
   readonly status: number;
   readonly etag: string;
   readonly bytes: number;
-  /** From the request to the last byte. */
+  /** ms from the request to the last byte. */
   readonly ms: number;
 }
 
-/** Asks for a page as a browser does. */
+/** Requests a page as a browser does. */
 export function see(port: number, path: string, agent: Agent, etag = ''): Promise<Seen> {
   const began = performance.now();
   const headers = {
@@ -29,7 +29,7 @@ export function see(port: number, path: string, agent: Agent, etag = ''): Promis
         resolve({ status, etag: given.etag ?? etag, bytes: body.length, ms });
       });
     });
-    // The server closes a connection that rests for long: a browser asks again on a new one.
+    // The server closes an idle connection after a while: a browser repeats the request on a new one.
     asked.on('error', (error) => {
       if (asked.reusedSocket) resolve(see(port, path, agent, etag));
       else reject(error);
@@ -43,7 +43,7 @@ export interface Views {
   readonly failures: number;
 }
 
-/** So many browsers that each look at a page and refresh it every `everySeconds`, begun one after the other. */
+/** `viewers` browsers, started one after the other, that each show a page and refresh it every `everySeconds`. */
 export async function watchPages(
   port: number,
   paths: readonly string[],

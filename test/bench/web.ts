@@ -24,7 +24,7 @@ const VIEWERS = 200;
 
 type Page = readonly [what: string, path: (turn: number) => string, budget: BudgetName];
 
-/** Each turn asks for another page, so that nothing is answered from what was made before. */
+/** Each turn requests another page, so that no answer comes from a cache. */
 function pagesOf({ week, weeks }: History): readonly Page[] {
   const jobs = week.jobs * weeks;
   const job = (turn: number): number => FIRST_JOB + ((turn * 7919) % jobs);
@@ -72,7 +72,7 @@ function pagesOf({ week, weeks }: History): readonly Page[] {
   return [...live, ...kept];
 }
 
-/** Until the server knows all running jobs and what they use. */
+/** Waits until the server knows all running jobs and their usage. */
 async function untilLive(port: number): Promise<void> {
   await until(
     async () => {
@@ -84,7 +84,7 @@ async function untilLive(port: number): Promise<void> {
   );
 }
 
-/** Delivers records of jobs that have just ended, each another job. */
+/** Delivers records of jobs that have just ended, each of another job. */
 function delivery({ store, week, weeks }: History): {
   readonly deliver: () => Promise<void>;
   readonly close: () => Promise<void>;
