@@ -21,50 +21,50 @@ import { often } from '../support/thorough';
 const NODES = 50;
 const DELIVERIES = often(5, 10);
 
-/** A trouble of the store: comes at a share of the rows, and goes once deliverers have said so often enough. */
-interface Trouble {
+/** A fault of the store: begins at a share of confirmed records, ends once deliverers have reported it often enough. */
+interface Fault {
   readonly at: number;
-  readonly says: RegExp;
+  readonly report: RegExp;
   readonly begin: () => void;
   readonly end: () => void | Promise<void>;
 }
 
-const ENOUGH = 5;
-/** What is handed over beyond the share at which a trouble comes: all may be in the store before that is heard. */
+const ENOUGH_REPORTS = 5;
+/** The share of records handed over ahead of the next fault: all of them may be stored before that is noticed. */
 const AHEAD = 0.1;
 
 /**
- * The hooks of a fire that bring its troubles, one after the other, and how often each was told. No rows are handed over
- * that a trouble is to meet before it has come.
+ * Hooks that bring the faults one after the other, and how often each was reported. Records that are to meet a fault
+ * are not handed over before it has begun.
  */
-function troubles(
-  list: readonly Trouble[],
-): Pick<Fire, 'onConfirmed' | 'onComplaint' | 'mostHanded'> & { told: () => readonly number[] } {
-  const told = list.map(() => 0);
+function faultHooks(
+  list: readonly Fault[],
+): Pick<Fire, 'onConfirmed' | 'onComplaint' | 'mostHanded'> & { reports: () => readonly number[] } {
+  const reports = list.map(() => 0);
   let begun = 0;
-  let over = 0;
+  let ended = 0;
   let share = 0;
-  // All that may be handed over may be confirmed before a trouble is over: nothing more is heard then.
+  // Everything handed over may be confirmed before a fault ends: onConfirmed is not called again then.
   const beginNext = (): void => {
     const next = list[begun];
-    if (next === undefined || over < begun || share < next.at) return;
+    if (next === undefined || ended < begun || share < next.at) return;
     begun++;
     next.begin();
   };
   return {
-    told: () => told,
+    reports: () => reports,
     mostHanded: () => (list[begun]?.at ?? 1) + AHEAD,
     onConfirmed: (confirmed, of) => {
       share = confirmed / of;
       beginNext();
     },
     onComplaint: (complaint) => {
-      for (const [index, { says, end }] of list.entries()) {
-        if (index >= begun || !says.test(complaint)) continue;
-        told[index] = (told[index] ?? 0) + 1;
-        if (told[index] === ENOUGH)
+      for (const [index, { report, end }] of list.entries()) {
+        if (index >= begun || !report.test(complaint)) continue;
+        reports[index] = (reports[index] ?? 0) + 1;
+        if (reports[index] === ENOUGH_REPORTS)
           void Promise.resolve(end()).then(() => {
-            over++;
+            ended++;
             beginNext();
           });
       }
@@ -83,7 +83,7 @@ async function assertHolds(reader: AccountingReader, expected: ReadonlyMap<strin
   }
 }
 
-/** A small file system of the deliverers' own; false where none can be mounted. */
+/** Mounts a small file system for the deliverers; false where that is not possible. */
 function mountTmpfs(directory: string, size: string): boolean {
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0755`, 'tmpfs', directory]).status !== 0)
     return false;
@@ -91,7 +91,7 @@ function mountTmpfs(directory: string, size: string): boolean {
   return true;
 }
 
-/** A file that takes all the room there is. */
+/** Writes a file that fills its file system. */
 function fill(path: string): void {
   const file = openSync(path, 'w');
   const zeros = Buffer.alloc(65_536);
@@ -107,36 +107,36 @@ function fill(path: string): void {
 async function delivers(
   t: TestContext,
   args: readonly string[],
-  list: readonly Trouble[],
+  list: readonly Fault[],
   kills: number,
 ): Promise<ReadonlyMap<string, StoredRecord>> {
   const seed = Date.now() % 1e6;
   const random = seededRandom(seed);
   const { nodes, expected } = deliveriesOf(NODES, DELIVERIES, random);
-  const { told, ...hooks } = troubles(list);
-  const ashes = await underFire({ args, nodes, random, kills, ...hooks });
-  const { refused, ...figures } = ashes;
-  t.diagnostic(`seed ${seed}: ${JSON.stringify({ ...figures, told: told() })}`);
+  const { reports, ...hooks } = faultHooks(list);
+  const outcome = await underFire({ args, nodes, random, kills, ...hooks });
+  const { refused, ...figures } = outcome;
+  t.diagnostic(`seed ${seed}: ${JSON.stringify({ ...figures, reports: reports() })}`);
   assert.deepEqual(refused, []);
-  assert.ok(ashes.killed >= 10 && ashes.killedAtWork > 0, 'deliverers were killed at work');
+  assert.ok(outcome.killed >= 10 && outcome.killedAtWork > 0, 'deliverers were killed at work');
   assert.ok(
-    told().every((times) => times >= ENOUGH),
-    'every trouble was met',
+    reports().every((times) => times >= ENOUGH_REPORTS),
+    'every fault was met',
   );
   return expected;
 }
 
-describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeout: 2_000_000 }, () => {
-  it('into SQLite: SIGKILLs, a full disk, a directory that is read-only for a while', async (t) => {
+describe('50 deliverers at once', { skip: cannotRun(), timeout: 2_000_000 }, () => {
+  it('deliver every record exactly once into SQLite through SIGKILLs, a full disk and a read-only directory', async (t) => {
     const path = sharedStore();
     const mount = dirname(path);
     const isMount = mountTmpfs(mount, '24m');
     try {
       if (!isMount) t.diagnostic("no file system can be mounted here: the disk won't be full");
       const ballast = join(mount, 'ballast');
-      const full: Trouble = {
+      const full: Fault = {
         at: 0.25,
-        says: /its file system is full/,
+        report: /its file system is full/,
         begin: () => {
           fill(ballast);
         },
@@ -144,9 +144,9 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeou
           rmSync(ballast);
         },
       };
-      const readOnly: Trouble = {
+      const readOnly: Fault = {
         at: 0.6,
-        says: /may not (?:write|open|enter)|make the file and its directory writable/,
+        report: /may not (?:write|open|enter)|make the file and its directory writable/,
         begin: () => {
           chmodSync(mount, 0o555);
         },
@@ -178,12 +178,12 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeou
   });
 
   it(
-    'into PostgreSQL: SIGKILLs, also of the server, its shutdown at once, a full disk',
+    'deliver every record exactly once into PostgreSQL through SIGKILLs, a killed and a stopped server and a full disk',
     { skip: noPostgres },
     async (t) => {
       const mount = temporaryDirectory();
       const isMount = mountTmpfs(mount, '160m');
-      // The server's directory is to be in there.
+      // The server makes its directory in there.
       const before = process.env.TMPDIR;
       process.env.TMPDIR = mount;
       const server = await startServer({ settings: ['min_wal_size = 32MB', 'max_wal_size = 48MB'] }).finally(() => {
@@ -192,21 +192,21 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeou
       });
       try {
         if (!isMount) t.diagnostic("no file system can be mounted here: the disk won't be full");
-        // The deliverers, who are nobody, come through to the socket.
+        // Lets the deliverers, which run as nobody, reach the socket.
         chmodSync(server.directory, 0o711);
         const database = await server.database();
         let starting = Promise.resolve();
-        const dies = (at: number, signal: NodeJS.Signals): Trouble => ({
+        const serverEnds = (at: number, signal: NodeJS.Signals): Fault => ({
           at,
-          says: /the server does not answer|the server is starting or stopping/,
+          report: /the server does not answer|the server is starting or stopping/,
           begin: () => void server.stop(signal),
           end: () => (starting = server.start()),
         });
         const ballast = join(mount, 'ballast');
-        const full: Trouble = {
+        const full: Fault = {
           at: 0.6,
-          // A checkpoint that has no room ends the server.
-          says: /server's disk is full|the server does not answer|the server is starting or stopping/,
+          // A checkpoint without room ends the server.
+          report: /server's disk is full|the server does not answer|the server is starting or stopping/,
           begin: () => {
             fill(ballast);
           },
@@ -215,13 +215,13 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeou
             return (starting = server.start());
           },
         };
-        const list = [dies(0.2, 'SIGKILL'), dies(0.4, 'SIGQUIT'), ...(isMount ? [full] : [])];
-        // As a site does it: the hooks' role may deliver, and nothing else.
+        const list = [serverEnds(0.2, 'SIGKILL'), serverEnds(0.4, 'SIGQUIT'), ...(isMount ? [full] : [])];
+        // As at a site: the hooks' role may only deliver.
         await server.run(database, 'CREATE ROLE hooks LOGIN IN ROLE qmemacct_deliver');
         const expected = await delivers(t, ['--accounting', server.url(database, 'hooks')], list, often(20, 25));
         await starting;
         const store = openPostgresHistory(server.url(database));
-        // While all of it waits in the inbox; then in the table.
+        // First while all records wait in the inbox, then in the table.
         await assertHolds(store, expected);
         const mergers = [1, 2].map(() => openPostgresHistory(server.url(database)));
         await Promise.all(mergers.map((merger) => merger.settle()));
