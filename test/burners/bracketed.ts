@@ -30,17 +30,17 @@ export interface BurnerJob {
   readonly burner: Burner;
   readonly options: readonly string[];
   readonly intervalMs: number;
-  /** From the first fork to the first look, in ms. */
+  /** From the first fork to the sampler's first reading, in ms. */
   readonly firstLookMs?: number;
   /** The job's processes carry a group of their own, as below Grid Engine. */
   readonly group?: boolean;
   /** They run as this user, with this limit on the address space (bytes). */
   readonly user?: { readonly uid: number; readonly addressSpace: number };
-  /** The job is over when its first process is, whoever else may live; false: when all have gone. */
+  /** The job ends with its first process, even if others live on; false: with its last one. */
   readonly endsWithFirst?: boolean;
-  /** The kernel's events are heard only from so many ms after the first fork, by a listener that remembers nothing. */
+  /** Kernel events are received only from this long after the first fork, by a listener that has no earlier ones. */
   readonly heardAfterMs?: number;
-  /** Beside the sampler: a plain one with this phase, and a memory cgroup. */
+  /** Measure also with a plain sampler of this phase and with a memory cgroup. */
   readonly rivals?: { readonly phaseMs: number };
 }
 
@@ -78,7 +78,7 @@ const SETTLED_WITHIN_MS = 30_000;
 const FIRST_GROUP = 1_999_800_000;
 const MEMORY_CGROUPS = '/sys/fs/cgroup/memory';
 
-/** Why peaks can't be proved here; null: they can. */
+/** Why upper bounds can't be proved here; null: they can. */
 export function bracketsObstacle(): string | null {
   if (process.getuid?.() !== 0) return 'not root';
   return noKernelEvents('/proc/1/ns/net') ?? burnersObstacle();
@@ -89,7 +89,7 @@ export function cgroupObstacle(): string | null {
   return existsSync(join(MEMORY_CGROUPS, 'memory.max_usage_in_bytes')) ? null : 'no memory controller of cgroup v1';
 }
 
-/** Width as a share of the truth; null: open. */
+/** Width of the bracket as a share of the truth; null: the upper bound is open. */
 export function widthOf(bracket: Bracket | null, truth: number): number | null {
   if (bracket === null) return null;
   const { lower_bytes: lower, upper_bytes: upper } = bracket;
@@ -101,7 +101,7 @@ interface Node {
   readonly settings: Settings;
 }
 
-/** Connects as often as it takes: on a busy machine one try may wait less than a listener needs. */
+/** Tries until a listener answers: on a busy machine one try may be too short. */
 const reach =
   ({ path, settings }: Node) =>
   (handlers: ListenerHandlers): Promise<ListenerLink> =>
@@ -129,7 +129,7 @@ function newCgroup(name: string): { readonly path: string; readonly take: () => 
       try {
         rmdirSync(path);
       } catch {
-        // Somebody is still in it on the way out: an empty directory stays.
+        // A process in it is still exiting: an empty directory stays.
       }
       return Number.isFinite(peak) ? peak : null;
     },
@@ -179,7 +179,7 @@ function recordOf(
   });
 }
 
-/** Waits at most so long; whether it was in time. */
+/** Whether the promise is fulfilled within `ms`. */
 async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
@@ -199,7 +199,7 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
 export async function openBracketedRuns(): Promise<BracketedRuns> {
   const directory = temporaryDirectory(0o755);
   const shared = settingsIn(join(directory, 'shared'));
-  // Keeps the listener there between the runs.
+  // Keeps the listener alive between the runs.
   const keeper = await reach(shared)({ take: () => undefined, lost: () => undefined });
   if (keeper.hello.events !== null || keeper.hello.records !== null) {
     keeper.close();
@@ -232,7 +232,7 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
     );
     const gone = once(shepherd, 'close');
     const lines = createInterface({ input: shepherd.stdout })[Symbol.asyncIterator]();
-    const told = async <T>(what: string): Promise<T> => {
+    const nextLine = async <T>(what: string): Promise<T> => {
       const line = await lines.next();
       if (line.done === true) throw new Error(`${job.burner} ${job.options.join(' ')}: no ${what} from its shepherd`);
       return JSON.parse(line.value) as T;
@@ -264,9 +264,9 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
     try {
       if (job.heardAfterMs === undefined) await hear();
       shepherd.stdin.end('\n');
-      const { pid } = await told<{ readonly pid: number }>('pid');
+      const { pid } = await nextLine<{ readonly pid: number }>('pid');
       const plain = job.rivals === undefined ? null : samplePlainly(pid, job.rivals.phaseMs);
-      const ended = told<Usage>('usage');
+      const ended = nextLine<Usage>('usage');
       const late = job.heardAfterMs === undefined ? null : sleep(job.heardAfterMs).then(hear);
       const over = job.endsWithFirst === true ? ended : ended.then(() => allOver(truthFile));
       const midway = await follow(sampler, () => hearing, pid, job, number, over);
@@ -298,13 +298,13 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
 
 const isOver = (pid: number): boolean => /^(|Z|X)$/.test(new ProcessFiles(pid, { left: 0 }).stat()?.state ?? '');
 
-/** Waits until those who left the burner's tree have ended: whoever inherits them may take its time. */
+/** Waits until all processes of the truth have ended, those that left the burner's tree included. */
 async function allOver(truthFile: string): Promise<void> {
   const [truth] = readTruth(truthFile);
   for (const { pid } of truth?.processes ?? []) await until(() => isOver(pid));
 }
 
-/** The listener takes its socket with it when it ends. */
+/** Waits for the end of the listener, which removes its socket. */
 async function waitForEnd(settings: Settings): Promise<void> {
   const socket = join(settings.run_dir, 'listener', 'socket');
   await until(() => !existsSync(socket));

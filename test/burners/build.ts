@@ -39,7 +39,7 @@ const burners = [
 export type Burner = (typeof burners)[number];
 
 /**
- * The burners; `watch`, the independent eye that their own tests use; `events`, of which the kernel counts so many;
+ * The burners; `watch`, the watcher of their own tests; `events`, which makes events in numbers that the kernel counts;
  * `launch`, which starts others as a shepherd does.
  */
 export type BurnerProgram = Burner | 'watch' | 'events' | 'launch';
@@ -65,7 +65,7 @@ function sourceDirectory(): string {
   throw new Error(`no package.json of qmemacct above ${__dirname} or ${process.cwd()}: run from the source tree`);
 }
 
-/** A directory of ours that everyone can enter and nobody else can write; another user may have made one in /tmp. */
+/** A directory that all users can enter and only this one can write; another user may have made one of that name. */
 function cacheDirectory(): string {
   const uid = process.getuid?.() ?? 0;
   const directory = join(tmpdir(), `qmemacct-burners-${uid}`);
@@ -133,7 +133,7 @@ export function burnersObstacle(): string | null {
   return obstacle;
 }
 
-/** Every burner, for tests that hold for all of them. */
+/** Every burner, for tests of all of them. */
 export function burnerNames(): readonly Burner[] {
   return burners;
 }

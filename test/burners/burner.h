@@ -51,7 +51,7 @@ static inline void sleep_ms(double ms) {
   if (ms > 0) sleep_until(now_ms() + ms);
 }
 
-/* As long as told at most; no longer than until `file` is there, where one is named. */
+/* Sleeps `ms`, or less where `file` is named and exists earlier. */
 static inline void sleep_ms_or_until(double ms, const char *file) {
   const double end = now_ms() + ms;
   if (*file == '\0') sleep_ms(ms);
@@ -66,7 +66,7 @@ static inline size_t page_bytes(void) {
 }
 
 /* Maps address space of its own; nothing is resident before touch(). Ordinary pages only: a huge page would make
- * resident what nobody touched. */
+ * resident what was never touched. */
 static inline void *map_flags(size_t bytes, int flags) {
   if (bytes == 0) return NULL;
   void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);

@@ -26,7 +26,7 @@ function footprintOf(truth: Truth): number {
   return truth.footprint;
 }
 
-/** The sums that the independent eye saw must be the ones claimed: `seen` says which of its sums obeys the burner's case. */
+/** Asserts that the watcher saw the sums of the truth; `seen`: which of its sums apply to this burner. */
 function assertSeen({ truth, watched }: Run, seen: 'all' | 'execed'): void {
   const rss = seen === 'all' ? watched.all_rss : watched.execed_rss;
   const vmsize = seen === 'all' ? watched.all_vmsize : watched.execed_vmsize;
@@ -36,18 +36,18 @@ function assertSeen({ truth, watched }: Run, seen: 'all' | 'execed'): void {
   assert.ok(watched.all_rss <= truth.pidRssSum + truth.uncertainty + counterSlack + 2 * MiB, 'rss of all pids');
 }
 
-/** For a burner of one process at a time, the kernel's own word on its largest image. */
+/** For a burner of one process at a time: asserts that the kernel's ru_maxrss is its largest image. */
 function assertLargestImage({ truth, watched }: Run): void {
   const largest = Math.max(...truth.processes.map((process) => process.rss));
   assertWithin('ru_maxrss', watched.maxrss, largest - counterSlack, largest + truth.uncertainty + counterSlack);
 }
 
 /** N MiB of the burner's own, plus what `images` small images of it may need. */
-function assertAsAsked(what: string, bytes: number, mib: number, images: number): void {
+function assertAbout(what: string, bytes: number, mib: number, images: number): void {
   assertWithin(what, bytes, mib * MiB, (mib + 3 * images) * MiB);
 }
 
-describe('burners', { skip: burnersObstacle() ?? false }, () => {
+describe('the truth that a burner writes', { skip: burnersObstacle() ?? false }, () => {
   for (const [name, options, mib] of [
     ['steady', ['--mib=64', '--hold=250'], 64],
     ['spike', ['--mib=64', '--base=16', '--length=250', '--before=50', '--after=50'], 80],
@@ -57,30 +57,30 @@ describe('burners', { skip: burnersObstacle() ?? false }, () => {
     ['shrink-by-exec', ['--mib=64', '--hold=250', '--after=50'], 64],
     ['daemon', ['--mib=64', '--hold=250'], 64],
   ] as const) {
-    it(`${name} knows its peak`, async () => {
+    it(`is the peak of ${name}`, async () => {
       const run = await runWatched(name, options);
       assertSeen(run, 'all');
       assertLargestImage(run);
-      assertAsAsked('rss', run.truth.rssSum, mib, 1);
-      assertAsAsked('footprint', footprintOf(run.truth), mib, 1);
+      assertAbout('rss', run.truth.rssSum, mib, 1);
+      assertAbout('footprint', footprintOf(run.truth), mib, 1);
       assert.equal(run.truth.pidRssSum, run.truth.rssSum);
       assert.equal(run.truth.walked, true);
     });
   }
 
-  it('spike keeps to its length, and knows a peak too short to be seen', () =>
+  it('is the peak of a spike that is too short to be seen, with its length', () =>
     oneOf(5, async () => {
       const run = await runWatched(
         'spike',
         ['--mib=96', '--base=4', '--length=1', '--before=20', '--after=20'],
         Infinity,
       );
-      assertAsAsked('rss', run.truth.rssSum, 100, 1);
+      assertAbout('rss', run.truth.rssSum, 100, 1);
       assertWithin('length', run.truth.extra.length_ms ?? -1, 1, 100);
       assertLargestImage(run);
     }));
 
-  it('daemon with a waiting parent counts both, and leaves its group', async () => {
+  it('counts a daemon and its waiting parent', async () => {
     const run = await runWatched('daemon', ['--mib=32', '--hold=250', '--wait=1', '--execs=1']);
     assertSeen(run, 'execed');
     assertLargestImage(run);
@@ -91,54 +91,54 @@ describe('burners', { skip: burnersObstacle() ?? false }, () => {
     assert.equal(run.watched.orphans, 1);
   });
 
-  it('fork-large-parent: the image before the exec does not count, the helper does', async () => {
+  it('counts the helper of fork-large-parent, not the image before its exec', async () => {
     const run = await runWatched('fork-large-parent', ['--mib=64', '--delay=200', '--hold=200', '--helper=4']);
     assertSeen(run, 'execed');
-    assertAsAsked('rss', run.truth.rssSum, 68, 2);
+    assertAbout('rss', run.truth.rssSum, 68, 2);
     assertWithin('rss of all pids seen', run.watched.all_rss, run.truth.pidRssSum - counterSlack, 140 * MiB);
-    assertAsAsked('rss of all pids', run.truth.pidRssSum, 128, 2);
+    assertAbout('rss of all pids', run.truth.pidRssSum, 128, 2);
   });
 
-  it('fork-large-parent: a copy that stays counts, its shared pages once in the footprint', async () => {
+  it('counts a copy in fork-large-parent that stays, its shared pages once in the footprint', async () => {
     const run = await runWatched('fork-large-parent', ['--mib=64', '--execs=0', '--dirty=16', '--hold=200']);
     assertSeen(run, 'all');
-    assertAsAsked('rss', run.truth.rssSum, 128, 2);
-    assertAsAsked('footprint', footprintOf(run.truth), 80, 2);
+    assertAbout('rss', run.truth.rssSum, 128, 2);
+    assertAbout('footprint', footprintOf(run.truth), 80, 2);
   });
 
   for (const how of ['vfork', 'spawn'] as const) {
-    it(`vfork (${how}): two pids, one address space`, async () => {
+    it(`counts one address space for the two pids of vfork (${how})`, async () => {
       const options = ['--mib=64', `--how=${how}`, '--delay=200', '--hold=200', '--helper=4'];
       const run = await runWatched('vfork', options);
       assertSeen(run, 'execed');
-      assertAsAsked('rss', run.truth.rssSum, 68, 2);
-      if (how === 'vfork') assertAsAsked('rss of all pids seen', run.watched.all_rss, 128, 2);
+      assertAbout('rss', run.truth.rssSum, 68, 2);
+      if (how === 'vfork') assertAbout('rss of all pids seen', run.watched.all_rss, 128, 2);
     });
   }
 
   for (const execs of [0, 1]) {
-    it(`handover (execs=${execs}): both had N MiB, never together`, async () => {
+    it(`counts N MiB once for handover (execs=${execs}), where two processes hold them in turn`, async () => {
       const run = await runWatched('handover', ['--mib=64', '--rounds=2', '--hold=150', `--execs=${execs}`], 150);
       assertSeen(run, 'all');
-      assertAsAsked('rss', run.truth.rssSum, 64, 3);
+      assertAbout('rss', run.truth.rssSum, 64, 3);
       const marks = run.truth.processes.map((process) => process.hwm).sort((a, b) => b - a);
       assert.ok((marks[0] ?? 0) + (marks[1] ?? 0) > 125 * MiB, 'both marks reach N');
     });
   }
 
   for (const how of ['first', 'child', 'orphan'] as const) {
-    it(`exec-chain (${how}): the largest image is the peak`, async () => {
+    it(`is the largest image of exec-chain (${how})`, async () => {
       const options = ['--mib=64', '--images=4', '--peak=1', '--hold=200', `--how=${how}`, '--thread=1'];
       const run = await runWatched('exec-chain', options);
       assertSeen(run, how === 'first' ? 'all' : 'execed');
-      assertAsAsked('rss', run.truth.rssSum, 64, 2);
+      assertAbout('rss', run.truth.rssSum, 64, 2);
       assert.equal(run.truth.extra.images, 4);
       assert.equal(run.watched.orphans, how === 'orphan' ? 1 : 0);
     });
   }
 
   for (const execs of [0, 1]) {
-    it(`fork-tree (execs=${execs}): all of them at the end`, async () => {
+    it(`counts the whole tree of fork-tree (execs=${execs})`, async () => {
       const run = await runWatched('fork-tree', [
         '--depth=2',
         '--fanout=3',
@@ -147,51 +147,53 @@ describe('burners', { skip: burnersObstacle() ?? false }, () => {
         '--hold=300',
       ]);
       assertSeen(run, 'all');
-      assertAsAsked('rss', run.truth.rssSum, execs === 1 ? 13 * 8 : 8 + 3 * 16 + 9 * 24, 13);
+      assertAbout('rss', run.truth.rssSum, execs === 1 ? 13 * 8 : 8 + 3 * 16 + 9 * 24, 13);
       assert.equal(run.truth.children, 12);
     });
   }
 
-  it('shared-map: k times in RSS, once in the footprint', async () => {
+  it('counts the map of shared-map in RSS once for each process, in the footprint once', async () => {
     const run = await runWatched('shared-map', ['--mib=32', '--processes=4', '--hold=250']);
     assertSeen(run, 'all');
-    assertAsAsked('rss', run.truth.rssSum, 128, 5);
-    assertAsAsked('footprint', footprintOf(run.truth), 32, 1);
+    assertAbout('rss', run.truth.rssSum, 128, 5);
+    assertAbout('footprint', footprintOf(run.truth), 32, 1);
     assert.equal(run.truth.shmem, 128 * MiB);
   });
 
   for (const execs of [0, 1]) {
-    it(`many-children (execs=${execs}): the fullest wave is the peak`, async () => {
+    it(`is the fullest wave of many-children (execs=${execs})`, async () => {
       const options = ['--children=10', '--concurrency=4', '--mib=16', '--life=150', `--execs=${execs}`];
       const run = await runWatched('many-children', options, 150);
       assertSeen(run, 'all');
-      assertAsAsked('rss', run.truth.rssSum, 64, 5);
+      assertAbout('rss', run.truth.rssSum, 64, 5);
       assert.equal(run.truth.children, 10);
       assert.equal(run.truth.extra.waves, 3);
       assert.equal(run.truth.processes.length, 5);
     });
   }
 
-  it('cpu burns what it is asked for, in threads and processes', () =>
+  it('has the CPU time that was asked of cpu, in threads and processes', () =>
     // A virtual machine that loses its CPU for a while counts that as used.
     oneOf(5, async () => {
       const options = ['--seconds=0.4', '--threads=2', '--processes=2', '--system=0.3'];
-      // Its threads keep the eye from the CPU; it holds the same from its first moment to its last.
+      // The threads keep the watcher from the CPU; the memory is the same from the first moment to the last.
       const run = await runWatched('cpu', options, 800);
       assertWithin('cpu', run.truth.cpuSeconds, 0.4, 0.45);
       assertWithin('cpu seen', run.watched.cpu_s, run.truth.cpuSeconds, run.truth.cpuSeconds + 0.02);
       assertSeen(run, 'all');
     }));
 
-  it('io moves what it is asked for', async () => {
+  it('has the bytes that were asked of io', async () => {
     const { truth, watched } = await runWatched('io', ['--mib=8', '--hold=50'], Infinity);
     assert.equal(truth.extra.io_written, 8 * MiB);
     assert.equal(truth.extra.io_read, 8 * MiB);
     assertWithin('wchar', truth.extra.wchar ?? -1, 8 * MiB, 8 * MiB + 8192);
     assertWithin('written to the device', watched.oublock * 512, truth.extra.write_bytes ?? -1, 9 * MiB);
   });
+});
 
-  it('take an unknown option or a bad number as an error, and say which', () => {
+describe('a burner', { skip: burnersObstacle() ?? false }, () => {
+  it('refuses an unknown option or a bad number, and names it', () => {
     for (const wrong of ['--nonsense=1', '--mib=many', '64']) {
       const { status, stderr } = spawnSync(burner('steady'), [wrong], { encoding: 'utf8' });
       assert.equal(status, 2);
@@ -199,7 +201,7 @@ describe('burners', { skip: burnersObstacle() ?? false }, () => {
     }
   });
 
-  it('leave no process behind when they are killed', async () => {
+  it('leaves no process behind when it is killed', async () => {
     for (const name of ['fork-large-parent', 'vfork', 'many-children'] as const satisfies readonly Burner[]) {
       const options = ['--mib=8', name === 'many-children' ? '--life=900000' : '--hold=900000'];
       const victim = spawn(burner(name), options, { stdio: 'ignore' });
@@ -209,14 +211,14 @@ describe('burners', { skip: burnersObstacle() ?? false }, () => {
       }, `a child of ${name}`);
       victim.kill('SIGKILL');
       await once(victim, 'exit');
-      // They would live longer than this waits.
+      // Without the kill the children would outlive this wait.
       await until(() => !children.some(isAlive), `the end of the children of ${name}`);
     }
   });
 });
 
 describe('burner()', { skip: burnersObstacle() ?? false }, () => {
-  it('makes executables that every user can run, and truths that every user can add to', () => {
+  it('compiles programs that every user can run, and truths of several runs go into one file', () => {
     for (const name of burnerNames()) {
       assert.equal(statSync(burner(name)).mode & 0o777, 0o755);
       assert.equal(statSync(dirname(burner(name))).mode & 0o777, 0o755);
@@ -230,7 +232,7 @@ describe('burner()', { skip: burnersObstacle() ?? false }, () => {
     assert.equal(readTruth(file).length, 2);
   });
 
-  it('is safe to be called by many processes at once', async () => {
+  it('leaves one program where several processes compile it at the same time', async () => {
     const directory = temporaryDirectory();
 
     const script = `process.stdout.write(require(${JSON.stringify(join(__dirname, 'build.js'))}).burner('io'))`;

@@ -88,7 +88,7 @@ static inline void command(struct child child, char order) {
   hear(child, order);
 }
 
-/* A holder in a fork of this image that never execs. Not heard yet: hear(child, 'r') when it matters. */
+/* A holder in a fork of this image that never execs. Doesn't wait for it to be ready: hear(child, 'r') does. */
 static inline struct child fork_holder(size_t bytes) {
   const struct child child = fork_child();
   if (child.pid == 0) hold(child.fd, bytes);

@@ -1,6 +1,6 @@
-/* Makes what the kernel counts: page faults, context switches, migrations, CPU time; in `children` forks one after the
- * other (0: in this process), each doing all of it. What start and end need comes on top: some hundred faults and a few
- * switches. A migration is a switch, too. */
+/* Makes events that the kernel counts: page faults, context switches, migrations, CPU time; in `children` forks, one
+ * after the other (0: in this process), each of which makes all of them. Start and end add some hundred faults and
+ * a few switches. A migration is a switch, too. */
 #include "burner.h"
 #include "options.h"
 

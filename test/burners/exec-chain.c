@@ -2,7 +2,7 @@
  * numbered `peak` N MiB. Marks of replaced images are lost; ru_maxrss of whoever waits for the process has them.
  *   --how=first   the job's first process does it
  *   --how=child   a child of it, which it waits for
- *   --how=orphan  a grandchild that nobody of the job waits for; the first process stays until that one has gone
+ *   --how=orphan  a grandchild for which no process of the job waits; the first process stays until it has gone
  * --thread=1: each exec is made by a thread that is not the process's first.
  * Truth: the image with N MiB reads itself, and the waiting first process with it, at rest; no other image comes near.
  * cpu_s is that image's and its predecessors'. */
@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
   const size_t small_bytes = mib_option("small", "2");
   const double hold_ms = number_option("hold", "50");
   const bool by_thread = number_option("thread", "0") > 0;
-  const int image = (int)number_option("image", "0"); /* of this process's later images, and who waits for it */
+  const int image = (int)number_option("image", "0"); /* of this process's later images, and of its waiter */
   pid_t waiting = (pid_t)number_option("waiting", "0");
   options_end();
 

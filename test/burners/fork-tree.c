@@ -1,6 +1,6 @@
 /* A tree of processes, `depth` generations below the first, `fanout` children each. Every process takes N MiB and then
  * has its children. --execs=0: they stay copies, each with all that its ancestors had taken when it was forked.
- * Truth: the first process reads all of them together, when the last one is at rest; nobody gives anything back before.
+ * Truth: the first process reads all of them together, when the last one is at rest; none releases memory before that.
  * Copies between fork and exec did not count. */
 #include "truth.h"
 #include "children.h"

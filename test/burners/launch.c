@@ -2,8 +2,8 @@
  *
  *   launch [--group=GID] [--uid=UID] [--as=BYTES] [--cgroup=DIR] [--whole=0] -- COMMAND...
  *
- * It forks when it is sent a byte, and tells the command's pid. When the command has ended (and, but for --whole=0, every
- * process that it left behind) it tells the exit status and what wait4 says of it. One line of JSON each. */
+ * It forks when it is sent a byte, and prints the command's pid. When the command has ended (and, without --whole=0,
+ * every process that it left behind) it prints the exit status and the rusage of wait4. One line of JSON each. */
 #include "burner.h"
 #include "options.h"
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What a plain sampler makes of a process tree: the largest sums at its own moments. Bytes. */
+/** What a plain sampler finds: the largest sums at the moments of its samples. Bytes. */
 export interface PlainFigures {
   readonly samples: number;
   readonly rssSum: number;
@@ -29,7 +29,7 @@ function treeOf(pid: number): readonly number[] {
 
 /**
  * Adds up RSS (statm) and high-water marks (VmHWM) of a process and its descendants once a second, as scripts do. The
- * first time is `phaseMs` after the start, since nobody's clock is the job's.
+ * first sample is `phaseMs` after the start: such a script doesn't start with the job.
  */
 export function samplePlainly(pid: number, phaseMs: number): { readonly stop: () => PlainFigures } {
   let samples = 0;

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** One process of a burner, read at rest at the burner's peak. Bytes; null: this kernel does not tell. */
+/** One process of a burner, read at rest at the burner's peak. Bytes; null: this kernel does not report it. */
 export interface TruthProcess {
   readonly pid: number;
   readonly role: string;
@@ -31,19 +31,19 @@ export interface Truth {
   /** RssAnon and RssShmem summed at the peak: a page that two processes share counts twice. */
   readonly anon: number;
   readonly shmem: number;
-  /** What counting every pid comes to at worst (at least about): above rssSum for vfork and for fork before exec. */
+  /** The most that a sum over every pid can be (about): above rssSum for vfork and for fork before exec. */
   readonly pidRssSum: number;
   /** A sum's true maximum lies in [value, value + uncertainty]. */
   readonly uncertainty: number;
   /** rss comes from a walk over the page tables (exact), not from counters. */
   readonly walked: boolean;
   readonly peakAtUnixMs: number;
-  /** Until the line was written: the tearing down of the memory comes after. */
+  /** Until the line was written; the memory is released after that. */
   readonly cpuSeconds: number;
   readonly children: number;
   /** The burner's own figures: threads, waves, length_ms, io_written, io_read, rchar, wchar, read_bytes, write_bytes. */
   readonly extra: Readonly<Record<string, number>>;
-  /** Those summed in rssSum. */
+  /** The processes summed in rssSum. */
   readonly processes: readonly TruthProcess[];
 }
 

@@ -1,9 +1,9 @@
-/* The tests' independent eye: runs a command, sweeps its whole process tree as often as it can, and prints one line of
+/* The tests' independent watcher: runs a command, sweeps its whole process tree as often as it can, and prints one line of
  * JSON. It shares no code with the burners' own readings.
  *   watch SECONDS COMMAND [ARGUMENT...]     (kills everything after SECONDS)
- * Sums are of two sweeps right after each other, the smaller reading of each process: what is summed was all there
- * between the two. "all" counts every pid; "execed" leaves out images between fork and exec (PF_FORKNOEXEC), vfork
- * children among them. maxrss, cpu_s and blocks are wait4's: the kernel's own, exact for the largest single process.
+ * A sum takes the smaller of two readings of each process, one sweep right after the other: what is summed was
+ * all there between the two. "all" counts every pid; "execed" leaves out images between fork and exec (PF_FORKNOEXEC),
+ * vfork children included. maxrss, cpu_s and blocks are wait4's: the kernel's own, exact for the largest single process.
  * The tree is found by parent pids over all of /proc; orphans come to this process (PR_SET_CHILD_SUBREAPER). */
 #include <dirent.h>
 #include <errno.h>
@@ -79,7 +79,7 @@ static bool parse_status(const char *path, struct member *it) {
   return true;
 }
 
-/* Any thread's status where the leader has exited. */
+/* From the status of any thread where the leader has exited. */
 static bool read_memory(struct member *it) {
   char path[300];
   snprintf(path, sizeof path, "/proc/%d/status", it->pid);
@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
     execv(argv[2], argv + 2);
     _exit(127);
   }
-  /* Before what it watches, where this user may ask for that. */
+  /* Runs before the processes that it watches, where this user may raise the priority. */
   (void)setpriority(PRIO_PROCESS, 0, -15);
   int status = -1, orphans = 0;
   double cpu_s = 0, last = now_ms();
@@ -189,7 +189,7 @@ int main(int argc, char **argv) {
     const pid_t ended = wait4(-1, &ended_status, WNOHANG, &usage);
     if (ended < 0 && errno == ECHILD) break;
     if (ended > 0) {
-      /* Nothing was seen since the last sweep. */
+      /* What happened since the last sweep was not seen. */
       seen.longest_gap_ms = larger_ms(seen.longest_gap_ms, now_ms() - last);
       if (ended == command) status = ended_status;
       else orphans++;

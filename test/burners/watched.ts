@@ -31,7 +31,7 @@ export interface Run {
 const run = promisify(execFile);
 
 /**
- * Runs a burner under the independent eye, and again where the machine was too busy for the eye to have seen a state
+ * Runs a burner under the watcher, and again where the machine was too busy for the watcher to have seen a state
  * that was held for `held` ms. @throws if it fails, takes over 60 s, or does not write exactly one line of truth
  */
 export async function runWatched(name: Burner, options: readonly string[], held = 200, tries = 20): Promise<Run> {
