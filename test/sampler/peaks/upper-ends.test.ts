@@ -10,6 +10,7 @@ import { lifeSteps, live } from '../life-histories';
 
 const NOTHING_KNOWN: UnknownBounds = { addressSpace: Infinity, rootRss: Infinity, othersRss: Infinity };
 const RUNS = { numRuns: 4000 };
+const LAST_PID = 100_000;
 
 const reading = (pid: number, at: number, rss: number, image = pid, forkedNoExec = false): SweepReading => ({
   pid,
@@ -49,7 +50,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** By how many bytes a job's upper bounds grow while 300,000 processes come and go. */
+/** By how many bytes a job's upper bounds grow for each of 100,000 processes that come and go. */
 function grownBy(lifeOf: (at: number, pid: number) => readonly LifeEvent[]): number {
   const ends = new UpperEnds();
   ends.setRoot(10);
@@ -60,10 +61,10 @@ function grownBy(lifeOf: (at: number, pid: number) => readonly LifeEvent[]): num
   sweepAt(3);
   const before = heapBytes();
   let at = 10;
-  for (let pid = 100; pid < 300_000; sweepAt(at), at += 10)
+  for (let pid = 100; pid < LAST_PID; sweepAt(at), at += 10)
     for (const end = pid + 1000; pid < end; pid++, at += 10) ends.addEvents(lifeOf(at, pid));
   for (let rest = 0; rest < 4; rest++, at += 10) sweepAt(at);
-  const grown = heapBytes() - before;
+  const grown = (heapBytes() - before) / LAST_PID;
   // Keeps `ends` alive until here.
   ends.addEvents([exit(at, 10, 5)]);
   return grown;
@@ -310,12 +311,12 @@ describe('upper bounds', () => {
 
   it('do not remember processes that ended after each had replaced a program', () => {
     const grown = grownBy((at, pid) => [fork(at, 10, pid), exec(at + 1, pid), exec(at + 2, pid), exit(at + 3, pid, 1)]);
-    assert.ok(grown < 2e6, `${grown} bytes`);
+    assert.ok(grown < 7, `${grown} bytes a process`);
   });
 
   it('do not remember threads that forked long ago', () => {
     const grown = grownBy((at, pid) => [{ ...fork(at, 10, pid), thread: pid + 1e6 }, exit(at + 1, pid, 1)]);
-    assert.ok(grown < 2e6, `${grown} bytes`);
+    assert.ok(grown < 7, `${grown} bytes a process`);
   });
 
   it('let a copy begin no earlier than the fork before it of the same thread', () => {
