@@ -74,11 +74,11 @@ describe('resourceLimit, raiseSoftLimit', () => {
   });
 
   it('read limits in the kernel’s unit', () => {
-    assert.deepEqual(inOwnProcess('libc.resourceLimit(libc.Rlimit.FSIZE)', 'prlimit', '--fsize=15360:15360'), {
-      soft: 15360,
-      hard: 15360,
-    });
-    assert.deepEqual(inOwnProcess('libc.resourceLimit(libc.Rlimit.CPU)', 'prlimit', '--cpu=5:7'), { soft: 5, hard: 7 });
+    const limits = '[libc.Rlimit.FSIZE, libc.Rlimit.CPU].map((limit) => libc.resourceLimit(limit))';
+    assert.deepEqual(inOwnProcess(limits, 'prlimit', '--fsize=15360:15360', '--cpu=5:7'), [
+      { soft: 15360, hard: 15360 },
+      { soft: 5, hard: 7 },
+    ]);
   });
 
   it('raise a soft limit to the hard one', () => {
@@ -112,9 +112,10 @@ describe('childrenUsage', () => {
 
 describe('useEveryCpu', () => {
   it('undoes a binding to one core', () => {
-    const count = `require('node:fs').readFileSync('/proc/self/status', 'latin1').match(/Cpus_allowed_list:\\s*(.*)/)[1]`;
-    const free = inOwnProcess(count);
-    assert.equal(inOwnProcess(`(libc.useEveryCpu(), ${count})`, 'taskset', '-c', '0'), free);
+    const cpus = /^Cpus_allowed_list:\s*(.*)/m;
+    const [, free] = cpus.exec(readFileSync('/proc/self/status', 'latin1')) ?? [];
+    const bound = `(libc.useEveryCpu(), ${String(cpus)}.exec(require('node:fs').readFileSync('/proc/self/status', 'latin1'))[1])`;
+    assert.equal(inOwnProcess(bound, 'taskset', '-c', '0'), free);
   });
 });
 
