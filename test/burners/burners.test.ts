@@ -49,13 +49,13 @@ function assertAbout(what: string, bytes: number, mib: number, images: number): 
 
 describe('the truth that a burner writes', { skip: burnersObstacle() ?? false }, () => {
   for (const [name, options, mib] of [
-    ['steady', ['--mib=64', '--hold=250'], 64],
-    ['spike', ['--mib=64', '--base=16', '--length=250', '--before=50', '--after=50'], 80],
-    ['growing', ['--mib=64', '--over=300', '--hold=250'], 64],
-    ['threads', ['--mib=64', '--threads=8', '--hold=250'], 64],
-    ['leader-exits', ['--mib=64', '--threads=3', '--grow=100', '--hold=250'], 64],
-    ['shrink-by-exec', ['--mib=64', '--hold=250', '--after=50'], 64],
-    ['daemon', ['--mib=64', '--hold=250'], 64],
+    ['steady', ['--mib=32', '--hold=250'], 32],
+    ['spike', ['--mib=32', '--base=8', '--length=250', '--before=50', '--after=50'], 40],
+    ['growing', ['--mib=32', '--over=300', '--hold=250'], 32],
+    ['threads', ['--mib=32', '--threads=8', '--hold=250'], 32],
+    ['leader-exits', ['--mib=32', '--threads=3', '--grow=100', '--hold=250'], 32],
+    ['shrink-by-exec', ['--mib=32', '--hold=250', '--after=50'], 32],
+    ['daemon', ['--mib=32', '--hold=250'], 32],
   ] as const) {
     it(`is the peak of ${name}`, async () => {
       const run = await runWatched(name, options);
@@ -92,46 +92,46 @@ describe('the truth that a burner writes', { skip: burnersObstacle() ?? false },
   });
 
   it('counts the helper of fork-large-parent, not the image before its exec', async () => {
-    const run = await runWatched('fork-large-parent', ['--mib=64', '--delay=200', '--hold=200', '--helper=4']);
+    const run = await runWatched('fork-large-parent', ['--mib=32', '--delay=200', '--hold=200', '--helper=4']);
     assertSeen(run, 'execed');
-    assertAbout('rss', run.truth.rssSum, 68, 2);
-    assertWithin('rss of all pids seen', run.watched.all_rss, run.truth.pidRssSum - counterSlack, 140 * MiB);
-    assertAbout('rss of all pids', run.truth.pidRssSum, 128, 2);
+    assertAbout('rss', run.truth.rssSum, 36, 2);
+    assertWithin('rss of all pids seen', run.watched.all_rss, run.truth.pidRssSum - counterSlack, 76 * MiB);
+    assertAbout('rss of all pids', run.truth.pidRssSum, 64, 2);
   });
 
   it('counts a copy in fork-large-parent that stays, its shared pages once in the footprint', async () => {
-    const run = await runWatched('fork-large-parent', ['--mib=64', '--execs=0', '--dirty=16', '--hold=200']);
+    const run = await runWatched('fork-large-parent', ['--mib=32', '--execs=0', '--dirty=16', '--hold=200']);
     assertSeen(run, 'all');
-    assertAbout('rss', run.truth.rssSum, 128, 2);
-    assertAbout('footprint', footprintOf(run.truth), 80, 2);
+    assertAbout('rss', run.truth.rssSum, 64, 2);
+    assertAbout('footprint', footprintOf(run.truth), 48, 2);
   });
 
   for (const how of ['vfork', 'spawn'] as const) {
     it(`counts one address space for the two pids of vfork (${how})`, async () => {
-      const options = ['--mib=64', `--how=${how}`, '--delay=200', '--hold=200', '--helper=4'];
+      const options = ['--mib=32', `--how=${how}`, '--delay=200', '--hold=200', '--helper=4'];
       const run = await runWatched('vfork', options);
       assertSeen(run, 'execed');
-      assertAbout('rss', run.truth.rssSum, 68, 2);
-      if (how === 'vfork') assertAbout('rss of all pids seen', run.watched.all_rss, 128, 2);
+      assertAbout('rss', run.truth.rssSum, 36, 2);
+      if (how === 'vfork') assertAbout('rss of all pids seen', run.watched.all_rss, 64, 2);
     });
   }
 
   for (const execs of [0, 1]) {
     it(`counts N MiB once for handover (execs=${execs}), where two processes hold them in turn`, async () => {
-      const run = await runWatched('handover', ['--mib=64', '--rounds=2', '--hold=150', `--execs=${execs}`], 150);
+      const run = await runWatched('handover', ['--mib=32', '--rounds=2', '--hold=150', `--execs=${execs}`], 150);
       assertSeen(run, 'all');
-      assertAbout('rss', run.truth.rssSum, 64, 3);
+      assertAbout('rss', run.truth.rssSum, 32, 3);
       const marks = run.truth.processes.map((process) => process.hwm).sort((a, b) => b - a);
-      assert.ok((marks[0] ?? 0) + (marks[1] ?? 0) > 125 * MiB, 'both marks reach N');
+      assert.ok((marks[0] ?? 0) + (marks[1] ?? 0) > 61 * MiB, 'both marks reach N');
     });
   }
 
   for (const how of ['first', 'child', 'orphan'] as const) {
     it(`is the largest image of exec-chain (${how})`, async () => {
-      const options = ['--mib=64', '--images=4', '--peak=1', '--hold=200', `--how=${how}`, '--thread=1'];
+      const options = ['--mib=32', '--images=4', '--peak=1', '--hold=200', `--how=${how}`, '--thread=1'];
       const run = await runWatched('exec-chain', options);
       assertSeen(run, how === 'first' ? 'all' : 'execed');
-      assertAbout('rss', run.truth.rssSum, 64, 2);
+      assertAbout('rss', run.truth.rssSum, 32, 2);
       assert.equal(run.truth.extra.images, 4);
       assert.equal(run.watched.orphans, how === 'orphan' ? 1 : 0);
     });
@@ -153,11 +153,11 @@ describe('the truth that a burner writes', { skip: burnersObstacle() ?? false },
   }
 
   it('counts the map of shared-map in RSS once for each process, in the footprint once', async () => {
-    const run = await runWatched('shared-map', ['--mib=32', '--processes=4', '--hold=250']);
+    const run = await runWatched('shared-map', ['--mib=16', '--processes=4', '--hold=250']);
     assertSeen(run, 'all');
-    assertAbout('rss', run.truth.rssSum, 128, 5);
-    assertAbout('footprint', footprintOf(run.truth), 32, 1);
-    assert.equal(run.truth.shmem, 128 * MiB);
+    assertAbout('rss', run.truth.rssSum, 64, 5);
+    assertAbout('footprint', footprintOf(run.truth), 16, 1);
+    assert.equal(run.truth.shmem, 64 * MiB);
   });
 
   for (const execs of [0, 1]) {
