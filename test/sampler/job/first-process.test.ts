@@ -10,7 +10,7 @@ import { runOf } from '../../support/runs';
 
 const HOUR_MS = 3_600_000;
 
-describe('the first process of a job that was begun under another sampler', () => {
+describe('the first process of a job that another sampler began', () => {
   const spool = join(temporaryDirectory(), '1516.1');
   mkdirSync(spool, { recursive: true });
   writeFileSync(join(spool, 'job_pid'), `${process.pid}\n`);
@@ -21,12 +21,12 @@ describe('the first process of a job that was begun under another sampler', () =
   };
   const startedMs = wallClockOfTicks(startTicksOf(process.pid) ?? 0);
 
-  it('is that of its pid', () => {
+  it('is the process of job_pid where the start times match', () => {
     const { pid, uid } = first(startedMs);
     assert.deepEqual([pid, uid], [process.pid, process.getuid?.()]);
   });
 
-  it('is not another one that has the pid now', () => {
+  it('is unknown where another process has that pid by now', () => {
     const { pid, uid } = first(startedMs - HOUR_MS);
     assert.deepEqual([pid, uid], [null, null]);
   });

@@ -22,16 +22,16 @@ import { fork } from '../listener/events';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
-/** A listener that says what the test wants; as long as it holds the lock nobody starts a real one. */
+/** A listener that the test controls. It holds the lock, so that no real one is started. */
 interface FakeListener {
   readonly settings: Settings;
   readonly requests: Request[];
-  /** How often somebody has connected. */
+  /** Number of connections so far. */
   connections: number;
   hello: Reply;
-  /** Takes everything and says nothing, as one that is stopped. */
+  /** Never sends anything, like a stopped listener. */
   silent: boolean;
-  /** Greets, and answers no question. */
+  /** Sends its hello, and answers no sync. */
   mute: boolean;
   readonly start: () => Promise<void>;
   readonly die: () => Promise<void>;
@@ -94,89 +94,89 @@ async function fakeListener(t: TestContext): Promise<FakeListener> {
 
 interface Heard {
   readonly hearing: KernelHearing;
-  /** What the sampler was told, in words. */
-  readonly told: string[];
+  /** The sampler's methods that were called, in words. */
+  readonly calls: string[];
   readonly nodes: NodeReply[];
 }
 
 function hear(t: TestContext, { settings }: FakeListener): Heard {
-  const told: string[] = [];
+  const calls: string[] = [];
   const nodes: NodeReply[] = [];
   const sampler = {
-    listen: () => void told.push('listen'),
-    heard: (events: readonly { readonly kind: string }[]) => void told.push(...events.map(({ kind }) => kind)),
+    listen: () => void calls.push('listen'),
+    heard: (events: readonly { readonly kind: string }[]) => void calls.push(...events.map(({ kind }) => kind)),
     settle: () => {
-      told.push('settle');
+      calls.push('settle');
       return [];
     },
     pids: () => [11],
-    open: (reason: string) => void told.push(`open ${reason}`),
-    listenerLost: () => void told.push('listener lost'),
+    open: (reason: string) => void calls.push(`open ${reason}`),
+    listenerLost: () => void calls.push('listener lost'),
   };
   const connect: Connect = (handlers) => connectListener('', settings, handlers);
   const hearing = new KernelHearing(10, connect, sampler as unknown as JobSampler, {
-    stirred: () => void told.push('stirred'),
+    stirred: () => void calls.push('stirred'),
     node: (reply) => nodes.push(reply),
   });
   t.after(() => {
     hearing.close();
   });
-  return { hearing, told, nodes };
+  return { hearing, calls, nodes };
 }
 
-/** Of a tick nothing but the fact matters here. */
+/** The readings of a tick do not matter here. */
 const TICK = {} as TickReadings;
 
-const count = (told: readonly string[], word: string): number => told.filter((one) => one === word).length;
+const count = (calls: readonly string[], word: string): number => calls.filter((one) => one === word).length;
 
-describe('hearing the kernel', () => {
-  it('follows the job, hands events on, and settles a tick when all until then have come', async (t) => {
+describe('a sampler’s hearing of the kernel', () => {
+  it('follows the job, passes its events on, and settles a tick after all events before it', async (t) => {
     const listener = await fakeListener(t);
-    const { hearing, told, nodes } = hear(t, listener);
+    const { hearing, calls, nodes } = hear(t, listener);
     assert.equal(await hearing.ready, null);
-    assert.deepEqual(told, ['listen']);
+    assert.deepEqual(calls, ['listen']);
     assert.deepEqual(listener.requests[0], { kind: 'follow', pids: [10, 11] });
     listener.send(fork(1, 10, 20));
     listener.send({ kind: 'node', id: null, charges: null, gpu: [] });
     hearing.afterTick(TICK);
     await hearing.finish(60_000);
-    assert.deepEqual(told, ['listen', 'fork', 'stirred', 'settle']);
+    assert.deepEqual(calls, ['listen', 'fork', 'stirred', 'settle']);
     assert.equal(nodes.length, 1);
     listener.send({ kind: 'lost', what: 'records' });
-    await until(() => told.includes('open lost-records'), 'the loss');
+    await until(() => calls.includes('open lost-records'), 'the loss');
   });
 
-  it('says why there are no events, and asks for none', async (t) => {
+  it('says why there are no events, and sends no request', async (t) => {
     const listener = await fakeListener(t);
     listener.hello = { kind: 'hello', events: 'no process connector', records: null, stays: false };
-    const { hearing, told } = hear(t, listener);
+    const { hearing, calls } = hear(t, listener);
     assert.equal(await hearing.ready, 'no process connector');
     hearing.afterTick(TICK);
     await hearing.finish(100);
-    assert.deepEqual([told, listener.requests], [[], []]);
+    assert.deepEqual([calls, listener.requests], [[], []]);
     assert.notEqual(hearing.link(), null);
   });
 
-  it('says that records are missing', async (t) => {
+  it('tells the sampler that exit records are missing', async (t) => {
     const listener = await fakeListener(t);
     listener.hello = { kind: 'hello', events: null, records: 'no taskstats', stays: true };
-    const { hearing, told } = hear(t, listener);
+    const { hearing, calls } = hear(t, listener);
     await hearing.ready;
-    assert.deepEqual(told, ['listen', 'open no-exit-records']);
+    assert.deepEqual(calls, ['listen', 'open no-exit-records']);
   });
 
-  it('tells the account that the listener died, and finds the next one', async (t) => {
+  it('tells the sampler that the listener died, and connects to the next one', async (t) => {
     const listener = await fakeListener(t);
-    const { hearing, told } = hear(t, listener);
+    const { hearing, calls } = hear(t, listener);
     await hearing.ready;
     await listener.die();
-    await until(() => told.includes('listener lost'), 'the loss of the listener');
+    await until(() => calls.includes('listener lost'), 'the loss of the listener');
     assert.equal(hearing.link(), null);
     hearing.afterTick(TICK);
     await hearing.finish(1000);
-    assert.equal(count(told, 'settle'), 0);
+    assert.equal(count(calls, 'settle'), 0);
     await listener.start();
-    await until(() => count(told, 'listen') === 2, 'the next listener');
+    await until(() => count(calls, 'listen') === 2, 'the next listener');
     await until(
       () =>
         count(
@@ -187,58 +187,58 @@ describe('hearing the kernel', () => {
     );
     hearing.afterTick(TICK);
     await hearing.finish(60_000);
-    assert.deepEqual(told, ['listen', 'listener lost', 'stirred', 'listen', 'settle']);
+    assert.deepEqual(calls, ['listen', 'listener lost', 'stirred', 'listen', 'settle']);
   });
 
-  it('waits for a stopped listener no longer than told, gives it up, and comes back when it goes on', async (t) => {
+  it('gives a stopped listener up after 3 s, and reconnects when it goes on', async (t) => {
     const listener = await fakeListener(t);
-    const { hearing, told } = hear(t, listener);
+    const { hearing, calls } = hear(t, listener);
     await hearing.ready;
     listener.silent = true;
     const begin = performance.now();
     hearing.afterTick(TICK);
     await hearing.finish(200);
     assert.ok(performance.now() - begin < 30_000);
-    assert.deepEqual(told, ['listen', 'listener lost']);
-    await until(() => count(told, 'listener lost') === 2, 'giving it up');
+    assert.deepEqual(calls, ['listen', 'listener lost']);
+    await until(() => count(calls, 'listener lost') === 2, 'giving it up');
     assert.ok(performance.now() - begin >= 2900);
-    // A connection that nobody greets is none; it is tried again.
+    // A connection without a hello does not count, and is tried again.
     const tried = listener.connections;
     await until(() => listener.connections >= tried + 2, 'another try');
     assert.equal(hearing.link(), null);
     listener.silent = false;
-    await until(() => count(told, 'listen') === 2, 'coming back');
-    assert.deepEqual(told, ['listen', 'listener lost', 'listener lost', 'stirred', 'listen']);
+    await until(() => count(calls, 'listen') === 2, 'coming back');
+    assert.deepEqual(calls, ['listen', 'listener lost', 'listener lost', 'stirred', 'listen']);
   });
 
-  it('connects once when one dies at the first question', async (t) => {
+  it('connects once to the next listener where one dies before its first answer', async (t) => {
     const listener = await fakeListener(t);
-    const { hearing, told } = hear(t, listener);
+    const { hearing, calls } = hear(t, listener);
     await hearing.ready;
     await listener.die();
     listener.mute = true;
     await listener.start();
     const follows = (): number => listener.requests.filter(({ kind }) => kind === 'follow').length;
-    await until(() => count(told, 'listen') >= 2 && follows() >= 2, 'the next listener');
+    await until(() => count(calls, 'listen') >= 2 && follows() >= 2, 'the next listener');
     await listener.die();
-    await until(() => hearing.link() === null && told.at(-1) === 'stirred', 'word of its end');
-    // On a busy machine it may have been given up before, and connected to again.
-    const before = [count(told, 'listen'), follows()].map((times) => times + 1);
+    await until(() => hearing.link() === null && calls.at(-1) === 'stirred', 'the loss of the listener that died');
+    // On a busy machine the listener may have been given up and connected to again before.
+    const before = [count(calls, 'listen'), follows()].map((times) => times + 1);
     listener.mute = false;
     await listener.start();
-    await until(() => count(told, 'listen') >= (before[0] ?? 0), 'the one after it');
-    await until(() => follows() >= (before[1] ?? 0), 'what it is asked');
+    await until(() => count(calls, 'listen') >= (before[0] ?? 0), 'the listener after that');
+    await until(() => follows() >= (before[1] ?? 0), 'its follow request');
     await sleep(2500);
-    assert.deepEqual([count(told, 'listen'), follows()], before);
+    assert.deepEqual([count(calls, 'listen'), follows()], before);
   });
 
-  it('hears nothing more once closed', async (t) => {
+  it('calls nothing more once closed', async (t) => {
     const listener = await fakeListener(t);
-    const { hearing, told } = hear(t, listener);
+    const { hearing, calls } = hear(t, listener);
     await hearing.ready;
     hearing.close();
     await listener.die();
     await sleep(50);
-    assert.deepEqual([told, hearing.link()], [['listen'], null]);
+    assert.deepEqual([calls, hearing.link()], [['listen'], null]);
   });
 });

@@ -24,8 +24,8 @@ function tree(...groups: readonly string[]): string {
   return root;
 }
 
-describe('the prolog’s note', () => {
-  it('says where the shepherd was', () => {
+describe('the prolog’s note on cgroups', () => {
+  it('says in which cgroups the shepherd was, and what went wrong', () => {
     const directory = temporaryDirectory();
     assert.equal(readCgroupNote(directory), null);
     const write = (text: string): void => {
@@ -44,15 +44,15 @@ describe('the prolog’s note', () => {
   });
 });
 
-describe('removal of a job’s group', () => {
-  it('takes every hierarchy and the groups below', () => {
+describe('the removal of a job’s cgroup', () => {
+  it('includes every hierarchy and the groups below', () => {
     const root = tree(`${JOBS_GROUP}/${KEY}/a/b`, `memory/${JOBS_GROUP}/${KEY}`, `pids/${JOBS_GROUP}/${KEY}`);
     assert.equal(removeJobCgroup(KEY, null, root), 'removed');
     for (const top of ['', 'memory', 'pids']) assert.equal(existsSync(join(root, top, JOBS_GROUP, KEY)), false);
     assert.equal(removeJobCgroup(KEY, null, root), 'none');
   });
 
-  it('moves what is left, and gives up in time', () => {
+  it('moves processes back to where the shepherd was, and gives up within 20 s', () => {
     const root = tree(`memory/${JOBS_GROUP}/${KEY}`, 'memory/system.slice/execd.service');
     writeFileSync(join(root, 'memory', JOBS_GROUP, KEY, 'cgroup.procs'), '4242\n');
     const begun = Date.now();
@@ -62,7 +62,7 @@ describe('removal of a job’s group', () => {
     assert.equal(readFileSync(join(root, 'memory/system.slice/execd.service/cgroup.procs'), 'utf8'), '4242');
   });
 
-  it('falls back to our own group when the former one has gone, or its name leads elsewhere', () => {
+  it('moves processes to our own cgroup where the shepherd’s is gone, leads elsewhere or is unknown', () => {
     for (const origin of ['/gone', '/../../../tmp', undefined]) {
       const root = tree(`memory/${JOBS_GROUP}/${KEY}`);
       writeFileSync(join(root, 'memory', JOBS_GROUP, KEY, 'cgroup.procs'), '4242\n');
@@ -72,15 +72,15 @@ describe('removal of a job’s group', () => {
     }
   });
 
-  it('touches nothing under another name', () => {
+  it('touches no cgroup whose name is not a run’s', () => {
     const root = tree(`${JOBS_GROUP}/x`, 'y');
     for (const name of ['x', '', '..', '../y', '.']) assert.equal(removeJobCgroup(name, null, root), 'none', name);
     assert.ok(existsSync(join(root, 'y')) && existsSync(join(root, JOBS_GROUP, 'x')));
   });
 });
 
-describe('strays', () => {
-  it('have no shepherd and no run directory', () => {
+describe('stray cgroups', () => {
+  it('have no shepherd and no run directory, and are removed after a while', () => {
     const kept = '14.0.0123abcd.4194304999.77';
     const cgroupRoot = tree(...[KEY, ALIVE, kept, 'other'].map((key) => `${JOBS_GROUP}/${key}`));
     const state = temporaryDirectory();
@@ -94,7 +94,7 @@ describe('strays', () => {
     for (const key of [ALIVE, kept, 'other']) assert.ok(existsSync(join(cgroupRoot, JOBS_GROUP, key)), key);
   });
 
-  it('that stay are named', () => {
+  it('are returned where they can’t be removed', () => {
     const cgroupRoot = tree(`${JOBS_GROUP}/${KEY}`);
     writeFileSync(join(cgroupRoot, JOBS_GROUP, KEY, 'held'), '');
     assert.deepEqual(removeStrayCgroups({ directories: [], cgroupRoot, graceMs: 0 }), [KEY]);

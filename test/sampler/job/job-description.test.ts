@@ -25,8 +25,8 @@ function described(text: string, run: Parameters<typeof describeJob>[1] = RUN): 
   return describeJob(text, run, USUAL_RULES);
 }
 
-/** Nothing that a forger could have chosen is in it. */
-function assertUnbelieved(description: JobDescription): void {
+/** Asserts that nothing was taken from a config that may be forged. */
+function assertNothingTaken(description: JobDescription): void {
   const { h_vmem: hVmem, ...fields } = description.fields;
   assert.equal(hVmem, null);
   assert.equal(description.host, null);
@@ -36,7 +36,7 @@ function assertUnbelieved(description: JobDescription): void {
 }
 
 describe('describeJob', () => {
-  it('takes what a record wants from config', () => {
+  it('takes the fields of a record from config', () => {
     assert.deepEqual(described(sampleConfig()), {
       host: 'ge1',
       group: 20007,
@@ -63,16 +63,16 @@ describe('describeJob', () => {
     });
   });
 
-  it('takes an array task, a task of a parallel job, and a job without a parallel environment', () => {
+  it('describes an array task, a slave task and a job without a parallel environment', () => {
     const task = described(sampleConfig({ ja_task_id: '7' }), { ...RUN, task: 7 });
     assert.deepEqual([task.array, task.notes], [true, []]);
     assert.equal(described(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }).fields.pe_task_id, '1.ge1');
-    assertUnbelieved(described(samplePeTaskConfig, { ...RUN, peTask: '2.ge1' }));
+    assertNothingTaken(described(samplePeTaskConfig, { ...RUN, peTask: '2.ge1' }));
     const single = described(sampleConfig({ pe: 'none', pe_slots: '0', host_slots: '1' })).fields;
     assert.deepEqual([single.pe, single.slots, single.host_slots], [null, 1, 1]);
   });
 
-  it('takes the slots of a task that names none from its job, or where that has no directory from its own part', () => {
+  it('takes the slots of a slave task without host_slots from its job’s config, or else from pe_slots', () => {
     const slots = (task: string, configOfJob: string | null): unknown => {
       const { fields } = describeJob(task, { ...RUN, peTask: '1.ge1' }, USUAL_RULES, { configOfJob });
       return [fields.host_slots, fields.h_vmem?.limit_bytes];
@@ -84,7 +84,7 @@ describe('describeJob', () => {
     assert.deepEqual(slots(wide.replace('host_slots=0\n', 'host_slots=2\n'), null), [2, 2 * GIB]);
   });
 
-  it('takes the granted hosts for the master of a parallel job only, and never beside a forged config', () => {
+  it('takes the granted hosts for the master of a parallel job only, and not with a forged config', () => {
     const hosts = 'ge1 2 all.q@ge1 UNDEFINED\nge2 1 all.q@ge2 UNDEFINED\n';
     const beside = (peHostfile: string) => ({ peHostfile });
     const granted = (text: string): unknown => describeJob(text, RUN, USUAL_RULES, beside(hosts)).fields.granted_hosts;
@@ -99,7 +99,7 @@ describe('describeJob', () => {
     assert.equal(describeJob(sampleConfig(), RUN, USUAL_RULES, beside('nothing of use')).fields.granted_hosts, null);
   });
 
-  it('takes what is run from execd’s copy of the script, or of a command from config', () => {
+  it('identifies the program by execd’s copy of the script, or by a command in config', () => {
     const program = (changes: Parameters<typeof sampleConfig>[0], script: Buffer | null = null): string | null =>
       describeJob(sampleConfig(changes), RUN, USUAL_RULES, { script }).fields.program;
     const script = Buffer.from('sim 1\n');
@@ -114,7 +114,7 @@ describe('describeJob', () => {
     assert.equal(task.fields.program, null);
   });
 
-  it('tells the slots of the job and those of this host', () => {
+  it('has the slots of the job and those on this host', () => {
     const { fields } = described(sampleConfig({ pe_slots: '64', host_slots: '16' }));
     assert.deepEqual([fields.slots, fields.host_slots], [64, 16]);
     assert.equal(fields.h_vmem?.limit_bytes, 16 * GIB);
@@ -132,12 +132,12 @@ describe('describeJob', () => {
     assert.equal(described(sampleConfig({ h_vmem: 'INFINITY' })).fields.h_vmem, null);
   });
 
-  it('tells the limit in force where the shepherd sets more than was asked for', () => {
+  it('has the limit in force where the shepherd sets more than was requested', () => {
     const { fields } = described(sampleConfig({ h_vmem: '1M' }));
     assert.deepEqual(fields.h_vmem, { request_bytes: 2 ** 20, limit_bytes: 20 * 2 ** 20, per: 'slot' });
   });
 
-  it('has no group where the dialect has none', () => {
+  it('has no group where config has none', () => {
     assert.equal(described(sampleConfig({ add_grp_id: null })).group, null);
   });
 
@@ -149,13 +149,13 @@ describe('describeJob', () => {
     assert.match(notes[0] ?? '', /could not be used: config has no/);
   });
 
-  it('believes nothing in a config of another job or task', () => {
-    assertUnbelieved(described(sampleConfig(), { ...RUN, job: 1517 }));
-    assertUnbelieved(described(sampleConfig(), { ...RUN, task: 2 }));
-    assertUnbelieved(described(sampleConfig({ ja_task_id: '5' })));
+  it('takes nothing from a config of another job or array task', () => {
+    assertNothingTaken(described(sampleConfig(), { ...RUN, job: 1517 }));
+    assertNothingTaken(described(sampleConfig(), { ...RUN, task: 2 }));
+    assertNothingTaken(described(sampleConfig({ ja_task_id: '5' })));
   });
 
-  it('believes nothing where a value with a newline forges keys', () => {
+  it('takes nothing from a config in which a value with a newline forges keys', () => {
     for (const changes of [
       { stdout_path: '/tmp/x\nh_vmem=1T' },
       { stderr_path: '/tmp/x\njob_owner=root' },
@@ -170,10 +170,10 @@ describe('describeJob', () => {
           'a@b\nmail_options=0\nqueue=long.q\nhost=ge9\njob_name=x\njob_id=1516\nja_task_id=0\naccount=a\nsubmission_time=1\nacct_project=genes\nnjob_args=0',
       },
     ])
-      assertUnbelieved(described(sampleConfig(changes)));
+      assertNothingTaken(described(sampleConfig(changes)));
   });
 
-  it('still knows the limit that the hook itself was under', () => {
+  it('has the limit under which the hook ran where config is forged', () => {
     const { fields } = described(sampleConfig({ stdout_path: '/tmp/x\nh_vmem=1T' }), {
       ...RUN,
       addressSpaceKib: 2097152,
@@ -182,12 +182,12 @@ describe('describeJob', () => {
     assert.equal(fields.owner, null);
   });
 
-  it('takes a harmless newline in an argument for what it is', () => {
+  it('accepts a newline in a job argument that forges nothing', () => {
     assert.deepEqual(described(sampleConfig({ job_arg1: 'line\nand line\njob_owner=root\n' })).notes, []);
     assert.equal(described(sampleConfig({ job_arg1: 'x\njob_owner=root' })).fields.owner, 'alice');
   });
 
-  it('never throws, whatever the text', () => {
+  it('has an owner or a note on any text', () => {
     const lines = sampleConfig().split('\n');
     const text = fc
       .array(fc.oneof(fc.constantFrom(...lines), fc.string({ maxLength: 30 })), { maxLength: 200 })
@@ -211,11 +211,11 @@ describe('undescribed', () => {
 });
 
 describe('files of a spool directory', () => {
-  it('are read as they are', () => {
+  it('are read once they are complete', () => {
     const spool = temporaryDirectory();
     assert.equal(readUsage(spool), null);
     assert.equal(readJobPid(spool), null);
-    // The shepherd makes it, and writes all of it at once a moment later.
+    // The shepherd creates the file, and writes it as a whole a moment later.
     for (const torn of ['', 'exit_sta']) {
       writeFileSync(join(spool, 'usage'), torn);
       assert.equal(readUsage(spool), null);
@@ -227,7 +227,7 @@ describe('files of a spool directory', () => {
     assert.equal(readJobPid(spool), 4711);
   });
 
-  it('hold no pid of everyone or of init', () => {
+  it('give no pid of 1 or less, and none that is not a number', () => {
     const spool = temporaryDirectory();
     for (const text of ['', '0', '1', '-1', '-4711', 'x', '99999999999999999999']) {
       writeFileSync(join(spool, 'job_pid'), text);
@@ -235,7 +235,7 @@ describe('files of a spool directory', () => {
     }
   });
 
-  it('are no links, devices or directories', () => {
+  it('are not read where they are symbolic links or directories', () => {
     const spool = temporaryDirectory();
     writeFileSync(join(spool, 'real'), sampleUsage);
     symlinkSync('real', join(spool, 'usage'));
@@ -248,35 +248,39 @@ describe('files of a spool directory', () => {
     assert.notEqual(readUsage(spool), null);
   });
 
-  it('are no larger than a MiB', () => {
+  it('are not read above 1 MiB', () => {
     const spool = temporaryDirectory();
     writeFileSync(join(spool, 'config'), 'x'.repeat(2 ** 20 + 1));
     assert.equal(trustedSpoolFile(spool, 'config'), null);
   });
 
-  it('come with a copy of the job’s script beside them', { skip: process.getuid?.() !== 0 }, () => {
-    const root = temporaryDirectory();
-    const spool = join(root, 'active_jobs', '12.1');
-    const copy = join(root, 'job_scripts', '12');
-    mkdirSync(spool, { recursive: true });
-    mkdirSync(join(root, 'job_scripts'));
-    assert.equal(spooledScript(spool), null);
-    writeFileSync(copy, 'sim\n');
-    assert.equal(spooledScript(spool)?.toString(), 'sim\n');
-    chownSync(copy, 65534, 65534);
-    assert.equal(spooledScript(spool), null, 'of another user');
-    rmSync(copy);
-    symlinkSync('/etc/passwd', copy);
-    assert.equal(spooledScript(spool), null, 'a link');
-    rmSync(copy);
-    execFileSync('mkfifo', [copy]);
-    assert.equal(spooledScript(spool), null, 'a FIFO');
-    rmSync(copy);
-    writeFileSync(copy, 'x'.repeat(LONGEST_SCRIPT + 1));
-    assert.equal(spooledScript(spool), null, 'too long');
-  });
+  it(
+    'include execd’s copy of the script, if it is root’s, a plain file and not too long',
+    { skip: process.getuid?.() !== 0 },
+    () => {
+      const root = temporaryDirectory();
+      const spool = join(root, 'active_jobs', '12.1');
+      const copy = join(root, 'job_scripts', '12');
+      mkdirSync(spool, { recursive: true });
+      mkdirSync(join(root, 'job_scripts'));
+      assert.equal(spooledScript(spool), null);
+      writeFileSync(copy, 'sim\n');
+      assert.equal(spooledScript(spool)?.toString(), 'sim\n');
+      chownSync(copy, 65534, 65534);
+      assert.equal(spooledScript(spool), null, 'of another user');
+      rmSync(copy);
+      symlinkSync('/etc/passwd', copy);
+      assert.equal(spooledScript(spool), null, 'a link');
+      rmSync(copy);
+      execFileSync('mkfifo', [copy]);
+      assert.equal(spooledScript(spool), null, 'a FIFO');
+      rmSync(copy);
+      writeFileSync(copy, 'x'.repeat(LONGEST_SCRIPT + 1));
+      assert.equal(spooledScript(spool), null, 'too long');
+    },
+  );
 
-  it('are root’s or Grid Engine’s, not the job owner’s', { skip: process.getuid?.() !== 0 }, () => {
+  it('are read only where root or the directory’s owner owns them', { skip: process.getuid?.() !== 0 }, () => {
     const spool = temporaryDirectory();
     writeFileSync(join(spool, 'usage'), sampleUsage);
     chownSync(join(spool, 'usage'), 65534, 65534);

@@ -85,11 +85,11 @@ function record(changes: Partial<RecordParts> = {}): JobRecord {
   });
 }
 
-/** What every record must be: taken as it is by whoever reads it. */
+/** Asserts that the record is valid and is read back unchanged. */
 function assertStorable(made: JobRecord): void {
   const parsed = parseRecord(JSON.parse(JSON.stringify(made)));
   assert.ok(parsed.ok, parsed.ok ? '' : parsed.error);
-  // The reasons of an open end are a set.
+  // The reasons of an open bound have no order.
   const plain = (record: JobRecord): unknown =>
     JSON.parse(JSON.stringify(record), (key, value: unknown) =>
       key === 'open' ? [...(value as string[])].sort() : value,
@@ -98,7 +98,7 @@ function assertStorable(made: JobRecord): void {
 }
 
 describe('the record of a sampled job', () => {
-  it('joins Grid Engine’s word and ours', () => {
+  it('joins what Grid Engine and the sampler know', () => {
     const made = record();
     assertStorable(made);
     assert.equal(made.owner, 'alice');
@@ -122,7 +122,7 @@ describe('the record of a sampled job', () => {
     assert.deepEqual(made.series?.rss_bytes.at(-1), 300 * MIB);
   });
 
-  it('says what a job that runs holds now, though it held more a moment before', () => {
+  it('ends its chart with the current memory while the job runs, and with the step’s maximum later', () => {
     const series = newSeries(START);
     addToSeries(series, START, 300 * MIB);
     addToSeries(series, START + 10, 100 * MIB);
@@ -131,7 +131,7 @@ describe('the record of a sampled job', () => {
     assert.deepEqual([lastOf('running'), lastOf('finished')], [100 * MIB, 300 * MIB]);
   });
 
-  it('is taken by a store however many notes a job brings, and however much it reserves', () => {
+  it('stays valid with too many notes and too large figures, which are cut', () => {
     const notes = ['first', ...Array.from({ length: 90 }, (_, index) => `${index} ${'€'.repeat(3000)}`)];
     const vast = { ...newReading(), vmem: 2 ** 54, vmemMark: 2 ** 54 };
     const seen = observation({ sums: { ...NO_SUMS, readChars: 2 ** 60, writtenChars: 2 ** 53 } });
@@ -146,7 +146,7 @@ describe('the record of a sampled job', () => {
     assert.equal(made.read_chars, Number.MAX_SAFE_INTEGER);
   });
 
-  it('says how much was swapped out at most', () => {
+  it('has the peak of swapped-out memory', () => {
     assert.ok(!(SWAP_PEAK.name in record().metrics));
     const seen = observation();
     addOthers(seen.series, START + 1000, { amounts: { swap_bytes: 7 * MIB } });
@@ -154,7 +154,7 @@ describe('the record of a sampled job', () => {
     assert.equal(record({ observation: seen }).metrics[SWAP_PEAK.name], 7 * MIB);
   });
 
-  it('has brackets with the reasons why their ends are open', () => {
+  it('has brackets with the reasons why they are open', () => {
     const made = record();
     const open = ['end-gap', 'no-exit-records', 'no-lineage', 'start-gap'];
     assert.deepEqual(made.peak_rss?.open, open);
@@ -165,37 +165,37 @@ describe('the record of a sampled job', () => {
     assert.equal(made.peak_footprint.lower_bytes, 290 * MIB);
   });
 
-  it('takes ru_maxrss less the error of a mark, where that is more', () => {
+  it('has ru_maxrss less its error as the lower bound where that is higher', () => {
     assert.deepEqual(record().peak_rss?.sources, ['usage']);
     assert.equal(record().peak_rss?.lower_bytes, 315172 * 1024 - 3 * 32 * 2 * 4096);
   });
 
-  it('grows that error with the job’s threads, on kernels where threads keep counts to themselves', () => {
+  it('multiplies the error of ru_maxrss by the threads on kernels whose threads keep own counts', () => {
     const precision = { kernel: [5, 14], pageSize: 4096, cpus: 2 } as const;
     assert.equal(record({ precision }).peak_rss?.lower_bytes, Math.max(301 * MIB, 315172 * 1024 - 3 * 9 * 64 * 4096));
     const single = record({ precision, observation: observation({ maxThreads: 1 }) });
     assert.equal(single.peak_rss?.lower_bytes, 315172 * 1024 - 3 * 64 * 4096);
   });
 
-  it('does not take the shepherd’s own image for the job’s', () => {
+  it('has no peak where ru_maxrss may be the shepherd’s own', () => {
     const small = { ...usage, maxrssBytes: 15 * MIB };
     const made = record({ usage: small, observation: observation({ peaks: newPeaks(), samples: 0 }) });
     assert.equal(made.peak_rss, null);
   });
 
-  it('relates CPU time to slots, memory to the limit', () => {
+  it('gives CPU efficiency by slots and memory efficiency by the limit', () => {
     const made = record();
     assert.equal(made.cpu_seconds, 13);
     assert.equal(cpuEfficiency(made), 13 / (63.15 * 2));
     assert.equal(memoryEfficiency(made), (made.peak_rss?.lower_bytes ?? 0) / (2 * 1024 * MIB));
   });
 
-  it('takes the larger CPU time: what was waited for, or what was seen', () => {
+  it('has the larger one of the CPU times of usage and of the sampler', () => {
     assert.equal(record({ observation: observation({ sums: { ...NO_SUMS, cpu: 100 } }) }).cpu_seconds, 12.596);
     assert.equal(record({ usage: null }).cpu_seconds, 13);
   });
 
-  it('does not count claims where there was no group to claim by', () => {
+  it('has no counts of claimed processes where the job has no group', () => {
     const ungrouped = describeJob(
       sampleConfig({ add_grp_id: null }),
       { job: 1516, task: 0, addressSpaceKib: null },
@@ -206,8 +206,8 @@ describe('the record of a sampled job', () => {
   });
 });
 
-describe('the record of a job that runs', () => {
-  it('has no end, and a wallclock so far', () => {
+describe('the record of a running job', () => {
+  it('has no end, and the elapsed time so far', () => {
     const made = record({ status: 'running', usage: null, endedMs: null, nowMs: START + 30_000 });
     assertStorable(made);
     assert.equal(made.ended_at, null);
@@ -219,7 +219,7 @@ describe('the record of a job that runs', () => {
 });
 
 describe('the record of a job whose shepherd was lost', () => {
-  it('says so in every bracket', () => {
+  it('is open as sampler-lost in RSS and address space', () => {
     const made = record({ status: 'lost', usage: null, endedMs: END });
     assertStorable(made);
     assert.ok(made.peak_rss?.open.includes('sampler-lost'));
@@ -229,7 +229,7 @@ describe('the record of a job whose shepherd was lost', () => {
 });
 
 describe('the record of a job that was not sampled', () => {
-  it('is what usage says', () => {
+  it('has the figures of usage', () => {
     const made = record({
       observation: nothingObserved(),
       endedMs: null,
@@ -254,14 +254,14 @@ describe('the record of a job that was not sampled', () => {
     assert.deepEqual(made.notes, ['Not sampled: why.']);
   });
 
-  it('has one lower end: that of its largest process', () => {
+  it('has one lower bound, that of RSS from usage', () => {
     const made = record({ observation: nothingObserved(), endedMs: null });
     assert.deepEqual(made.peak_rss?.sources, ['usage']);
     assert.ok(made.peak_rss.open.includes('no-samples'));
     assert.equal(made.peak_vmem, null);
   });
 
-  it('knows nothing where there is nothing', () => {
+  it('has no times and no figures without usage', () => {
     const made = record({ observation: nothingObserved(), usage: null, endedMs: null, status: 'lost' });
     assertStorable(made);
     for (const field of ['started_at', 'ended_at', 'wallclock_seconds', 'cpu_seconds', 'peak_rss'] as const)

@@ -55,7 +55,7 @@ describe('the sampler of a job', () => {
     assert.deepEqual(sampler.takeSamples(), []);
   });
 
-  it('tells when it saw the job, how often, and its longest gap', () => {
+  it('gives the times, the number and the longest gap of its samples', () => {
     const { sampler, at } = newJob();
     sampler.start(100, START);
     for (const seconds of [0.25, 1, 4, 5]) at(seconds);
@@ -79,11 +79,11 @@ describe('the sampler of a job', () => {
     assert.equal(Math.max(...filled(sampler.observation().series)), 3000 * KIB);
   });
 
-  it('takes the time between samples from a clock that nobody sets', () => {
+  it('measures the time between samples by the monotonic clock', () => {
     const { sampler, tree } = newJob();
     sampler.start(100, START);
     tree.set(100, { rss: 1000 });
-    // An hour back, and two forward.
+    // The wall clock is set an hour back, then two forward.
     for (const [monotonicMs, atMs] of [
       [5000, START + 1000],
       [6000, START + 2000 - 3_600_000],
@@ -94,7 +94,7 @@ describe('the sampler of a job', () => {
     assert.deepEqual([rssByteMs, longestGapMs, samples], [KIB * 1000 * 3000, 2000, 3]);
   });
 
-  it('counts a process once that ended after two sweeps, before the first of them was settled', () => {
+  it('counts a process once that ended after two sweeps, before either was settled', () => {
     const { sampler, tree } = newJob();
     sampler.start(100, START);
     sampler.listen();
@@ -110,7 +110,7 @@ describe('the sampler of a job', () => {
     assert.deepEqual(lineage?.upper(none).rss.open, ['exec'], 'no process of unknown origin');
   });
 
-  it('leaves its bounds open for a process with the job’s group and another user, unless a fork explains it', () => {
+  it('is open for another user’s process with the job’s group, unless a fork explains it', () => {
     for (const explained of [true, false]) {
       const { sampler, tree } = newJob(10, { group: 20007, uid: () => 1001 });
       sampler.start(100, START);
@@ -126,7 +126,7 @@ describe('the sampler of a job', () => {
     }
   });
 
-  it('waits for the event of an end that was seen before it came', () => {
+  it('waits for the exit event of a process that a sweep found dead', () => {
     const { sampler, tree } = newJob();
     sampler.start(100, START);
     sampler.listen();
@@ -148,7 +148,7 @@ describe('the sampler of a job', () => {
     assert.deepEqual(sampler.observation().lineage?.upper(none).rss.open, []);
   });
 
-  it('draws forked workers that only wait as the peak counts them, when it is known that they ran no other program', () => {
+  it('counts forked workers in the chart, as in the peak, once they have ended without an exec', () => {
     const { sampler, tree, at } = newJob();
     sampler.start(100, START);
     tree.set(100, { rss: 80_000 });
@@ -172,7 +172,7 @@ describe('the sampler of a job', () => {
     assert.equal(rssByteMs, own + KIB * 4 * 80_000 * 10_000);
   });
 
-  it('counts processes and threads at their most', () => {
+  it('counts all processes, and the most processes and threads at a time', () => {
     const { sampler, tree, at } = newJob();
     sampler.start(100, START);
     tree.set(101, { ppid: 100, threads: 4 });
@@ -184,7 +184,7 @@ describe('the sampler of a job', () => {
     assert.deepEqual([maxProcesses, maxThreads, counts.seen], [2, 5, 3]);
   });
 
-  it('keeps CPU time and I/O of processes that have gone, and never tells less than before', () => {
+  it('keeps the CPU time and I/O of processes that have ended, and counts nothing twice', () => {
     const { sampler, tree, at } = newJob();
     sampler.start(100, START);
     tree.set(100, { cpu: 10, faults: 5 });
@@ -207,7 +207,7 @@ describe('the sampler of a job', () => {
     assert.equal(sampler.alive(), false);
   });
 
-  it('gives each sample once, with the largest processes and the rest as one', () => {
+  it('gives each sample once, with the largest processes and the sum of the others', () => {
     const { sampler, tree, at } = newJob(2);
     sampler.start(100, START);
     for (const [pid, rss] of [
@@ -240,7 +240,7 @@ describe('the sampler of a job', () => {
     assert.deepEqual(sampler.takeSamples(), []);
   });
 
-  it('raises its peaks by second readings only', () => {
+  it('takes its peaks from memory with swap and from the kernel’s high-water marks', () => {
     const { sampler, tree, at } = newJob();
     sampler.start(100, START);
     tree.set(100, { rss: 2000, anonymous: 1500, swap: 100, mark: 2500, peak: 7000 });
@@ -251,7 +251,7 @@ describe('the sampler of a job', () => {
     assert.equal(bracket(peaks, 'processVmem')?.lower_bytes, 7000 * KIB);
   });
 
-  it('tells what opens the upper ends', () => {
+  it('has the reasons why its peak is open', () => {
     const { sampler, tree, at } = newJob();
     sampler.start(100, START);
     at(0);

@@ -16,14 +16,14 @@ describe('leaveCgroups', () => {
   const entered = (...path: readonly string[]): string | null =>
     existsSync(join(...path, 'cgroup.procs')) ? readFileSync(join(...path, 'cgroup.procs'), 'utf8') : null;
 
-  it('moves to a group of our own in version 2', () => {
+  it('moves to our own cgroup in version 2', () => {
     const [proc, cgroup] = trees('0::/system.slice/sgeexecd.service\n');
     writeFileSync(join(cgroup, 'cgroup.controllers'), '');
     leaveCgroups(proc, cgroup);
     assert.equal(entered(cgroup, 'qmemacct'), String(process.pid));
   });
 
-  it('moves to the top of a cpuset, which would need CPUs first, and to our own group elsewhere', () => {
+  it('moves to the top of cpuset, where a new cgroup has no CPUs, and to our own cgroup elsewhere', () => {
     const [proc, cgroup] = trees('3:cpuset:/sge/1.1/2\n2:memory:/sge\n1:name=systemd:/\n0::/x\n');
     for (const name of ['cpuset', 'memory', 'systemd', 'unified']) mkdirSync(join(cgroup, name));
     leaveCgroups(proc, cgroup);
@@ -34,7 +34,7 @@ describe('leaveCgroups', () => {
     assert.equal(entered(cgroup, 'unified', 'qmemacct'), String(process.pid));
   });
 
-  it('stays at the top, and where it already is', () => {
+  it('stays where it is at the top or in our own cgroup already', () => {
     const [proc, cgroup] = trees('2:memory:/qmemacct\n0::/\n');
     leaveCgroups(proc, cgroup);
     assert.equal(existsSync(join(cgroup, 'memory')), false);

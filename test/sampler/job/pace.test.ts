@@ -16,7 +16,7 @@ describe('nextTick', () => {
     assert.deepEqual(ticks(8, 1000), [50, 100, 200, 400, 800, 1000, 2000, 3000]);
   });
 
-  it('does not look less often at first than later', () => {
+  it('never waits longer than the interval at first', () => {
     assert.deepEqual(ticks(5, 300), [50, 100, 200, 300, 600]);
     assert.deepEqual(ticks(3, 20), [20, 40, 60]);
   });
@@ -25,13 +25,13 @@ describe('nextTick', () => {
     assert.deepEqual(ticks(7, 60_000), [50, 100, 200, 400, 800, 60_000, 120_000]);
   });
 
-  it('does not fall behind: what was missed is left out', () => {
+  it('leaves out the ticks that were missed', () => {
     assert.equal(nextTick(1003, 1000), 2000);
     assert.equal(nextTick(7999, 1000), 8000);
     assert.equal(nextTick(420, 1000), 800);
   });
 
-  it('looks at once into a job that has not begun by this clock', () => {
+  it('looks after 50 ms at a job that starts in the future by this clock', () => {
     assert.equal(nextTick(-500, 1000), 50);
   });
 
@@ -56,31 +56,31 @@ function intervals(costs: readonly number[], intervalMs = 1000, budget = 2): rea
   return [0, ...costs].map((cost) => throttle.afterTick((cpu += cost)));
 }
 
-describe('stretching', () => {
+describe('the stretching of the interval', () => {
   it('leaves a cheap sampler alone', () => {
     assert.ok(intervals([10, 5, 5, 5, 5, 5, 5]).every((interval) => interval === 1000));
   });
 
-  it('does not mind one dear tick', () => {
+  it('ignores a single expensive tick', () => {
     assert.equal(intervals([5, 5, 5, 5, 5, 30, 5, 5]).at(-1), 1000);
   });
 
-  it('keeps to the share where ticks are dear, at once, and goes back when they are not', () => {
-    const dear = intervals([5, 5, 5, 5, 400, 400, 400, 400, 400, 400, 400]);
-    assert.ok(Math.abs((dear.at(-1) ?? 0) - 20_000) < 1000, String(dear.at(-1)));
+  it('keeps expensive ticks within the CPU share from the first on, and ends when they get cheap', () => {
+    const expensive = intervals([5, 5, 5, 5, 400, 400, 400, 400, 400, 400, 400]);
+    assert.ok(Math.abs((expensive.at(-1) ?? 0) - 20_000) < 1000, String(expensive.at(-1)));
     assert.ok((intervals([500])[1] ?? 0) >= 20_000, 'a large job from its first tick on');
     const back = intervals([400, 400, 400, 400, 400, ...Array.from({ length: 12 }, () => 4)]);
     assert.equal(back.at(-1), 1000);
   });
 
-  it('never waits longer than a minute', () => {
+  it('makes it a minute at most', () => {
     assert.equal(intervals([90_000, 90_000, 90_000, 90_000, 90_000]).at(-1), 60_000);
   });
 });
 
 describe('a job at rest', () => {
   const START_MS = 1_000_000;
-  /** Looks that find it asleep or not; how long it is until the next one, after the last of them at this age. */
+  /** The pace after looks that found the job asleep (true) or awake. */
   const paceAfter = (looks: readonly boolean[], interval = 1, phaseMs?: number): Pace => {
     const throttle = { afterTick: () => interval * 1000 };
     const pace = new Pace({ ...DEFAULT_SETTINGS, interval }, throttle, phaseMs, null);
@@ -101,7 +101,7 @@ describe('a job at rest', () => {
     assert.equal(waitAt(paceAfter([...asleep(50), false, ...asleep(9)]), 65_000), 1000);
   });
 
-  it('is looked at sooner when the kernel says that something happens in it', () => {
+  it('is looked at sooner when the kernel reports an event in it', () => {
     const pace = paceAfter(asleep(20));
     assert.equal(pace.stir(), true);
     assert.equal(waitAt(pace, 20_100), 900);
@@ -109,7 +109,7 @@ describe('a job at rest', () => {
     assert.equal(paceAfter(asleep(3)).stir(), false);
   });
 
-  it('is looked for in all of /proc as often as before when the clock is set back', () => {
+  it('is searched for in all of /proc as often as before when the clock is set back', () => {
     for (const phaseMs of [undefined, 250]) {
       const pace = paceAfter([], 1, phaseMs);
       const now = Date.now();
@@ -125,7 +125,7 @@ describe('a job at rest', () => {
     assert.equal(waitAt(paceAfter([], 1, 250), -3_600_000), 1000);
   });
 
-  it('costs what its looks take of the time between them', () => {
+  it('is charged less for a look when looks are further apart', () => {
     const counted: number[] = [];
     const throttle = { afterTick: (cpuMs: number): number => (counted.push(cpuMs), 1000) };
     const pace = new Pace(DEFAULT_SETTINGS, throttle, undefined, null);
@@ -136,7 +136,7 @@ describe('a job at rest', () => {
     assert.deepEqual(differences, [...Array.from({ length: 10 }, () => 10), 2, 2, 2, 10]);
   });
 
-  it('keeps an interval that is longer, and is not said to be stretched', () => {
+  it('keeps an interval above five seconds, which does not count as stretched', () => {
     const pace = paceAfter(asleep(20), 30);
     assert.equal(waitAt(pace, 600_000), 30_000);
     assert.equal(pace.afterLook(0, true), false);
@@ -153,7 +153,7 @@ function burn(ms: number): void {
 }
 
 describe('the CPU time of a share', () => {
-  it('is what was run through it, and what fails there, too', () =>
+  it('is that of what ran through its meter, even if it threw', () =>
     oneOf(5, () => {
       const meter = newShareMeter();
       const before = WHOLE_PROCESS.seconds();
@@ -178,7 +178,7 @@ describe('the CPU time of a share', () => {
       assert.ok(WHOLE_PROCESS.seconds() - before >= 0.12);
     }));
 
-  it('is its own', () => {
+  it('leaves out what ran through another meter', () => {
     const one = newShareMeter();
     const other = newShareMeter();
     one.around(() => burn(10));

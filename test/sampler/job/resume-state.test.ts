@@ -18,7 +18,7 @@ import { runOf } from '../../support/runs';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
-/** What a sampler knows of a real process: this one. */
+/** The state of a sampler that follows this very process. */
 function stateOf(text = 'a "quoted" name'): SavedFollower {
   const sampler = new JobSampler(
     {
@@ -57,8 +57,8 @@ function settingsIn(): Settings {
 const fileOf = (settings: Settings, run: RunDescription): string =>
   join(settings.run_dir, 'resume', `${runDirectoryName(run)}.json`);
 
-describe('what a service leaves for its successor', () => {
-  it('is there again, for root alone, until it is removed', () => {
+describe('the state that a service leaves for its successor', () => {
+  it('can be read, by root alone, until it is removed', () => {
     const settings = settingsIn();
     assert.equal(readResumeState(settings, runOf({ job: 1 })), null);
     assert.deepEqual(resumableRuns(settings), new Set());
@@ -76,7 +76,7 @@ describe('what a service leaves for its successor', () => {
     assert.notEqual(readResumeState(settings, runOf({ job: 2 })), null);
   });
 
-  it('says how long nobody looked, where the listener has forgotten that time', () => {
+  it('comes with the length of the gap where the listener no longer remembers all of it', () => {
     const settings = settingsIn();
     writeResumeState(settings, runOf({ job: 1 }), STATE);
     const { at: now } = JSON.parse(readFileSync(fileOf(settings, runOf({ job: 1 })), 'utf8')) as {
@@ -88,7 +88,7 @@ describe('what a service leaves for its successor', () => {
     assert.equal(readResumeState(settings, runOf({ job: 1 }), now - 1e6)?.missed, null);
   });
 
-  it('is of no use to another boot', () => {
+  it('is not read after a reboot', () => {
     const settings = settingsIn();
     const run = runOf({ job: 1 });
     writeResumeState(settings, run, STATE);
@@ -98,7 +98,7 @@ describe('what a service leaves for its successor', () => {
     assert.equal(readResumeState(settings, run), null);
   });
 
-  it('is refused with the reason where it has another shape or is torn, in the file as from hand to hand', () => {
+  it('is refused with the reason where it is malformed or torn, in a file or handed over', () => {
     const settings = settingsIn();
     const run = runOf({ job: 1 });
     writeResumeState(settings, run, STATE);
@@ -126,7 +126,7 @@ describe('what a service leaves for its successor', () => {
     assert.match(parseHandedState(JSON.stringify({ ...STATE, notes: 1 })).missed ?? '', /notes is not a list/);
   });
 
-  it('costs nobody a job where it can be written nowhere', () => {
+  it('is missing, without an error, where it can’t be written', () => {
     const settings = settingsIn();
     mkdirSync(settings.run_dir);
     writeFileSync(join(settings.run_dir, 'resume'), 'no directory');

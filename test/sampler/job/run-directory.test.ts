@@ -84,19 +84,19 @@ describe('a run’s description', () => {
     );
   });
 
-  it('is not read where it is torn, anywhere', () => {
+  it('is not read where it is cut off, wherever that is', () => {
     const text = formatRunDescription(RUN);
     for (let length = 0; length < text.length - 1; length++)
       assert.equal(parseRunDescription(text.slice(0, length)), null);
   });
 
-  it('takes keys that it does not use, in any order', () => {
+  it('is read with unknown keys, in any order', () => {
     const lines = formatRunDescription(RUN).trimEnd().split('\n');
     const others = ['uptime=9876.54', 'colour=green'];
     assert.deepEqual(parseRunDescription([...others, ...lines.reverse(), 'end=1'].join('\n')), RUN);
   });
 
-  it('takes what an earlier version leaves out', () => {
+  it('is read without the keys that an earlier version leaves out', () => {
     const old = formatRunDescription(RUN).replace(/^(address_space_kib|attached|reason)=.*\n/gm, '');
     assert.deepEqual(parseRunDescription(old), { ...RUN, addressSpaceKib: null });
     assert.equal(parseRunDescription(formatRunDescription(RUN).replace('8388608', 'unlimited'))?.addressSpaceKib, null);
@@ -118,7 +118,7 @@ describe('a run’s description', () => {
     }
   });
 
-  it('is null or sound for any text', () => {
+  it('is null or valid for any text', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(line, fc.constantFrom(...formatRunDescription(RUN).split('\n')))), (lines) => {
         const run = parseRunDescription(lines.join('\n'));
@@ -127,14 +127,14 @@ describe('a run’s description', () => {
     );
   });
 
-  it('names its directory and its record', () => {
+  it('gives the names of its directory and of its record', () => {
     assert.equal(runId(RUN), '0badcafe.4321.987654');
     assert.equal(runDirectoryName(RUN), '1516.3.0badcafe.4321.987654');
   });
 });
 
 describe('run directories', () => {
-  it('are those with such a name', () => {
+  it('are the ones with the name of a run', () => {
     const state = temporaryDirectory();
     const paths = () => RunDirectory.list(state).map(({ path }) => path);
     assert.deepEqual(paths(), []);
@@ -143,7 +143,7 @@ describe('run directories', () => {
     assert.deepEqual(paths(), [join(state, 'run', '1.0.0badcafe.5.6'), join(state, 'run', runDirectoryName(RUN))]);
   });
 
-  it('hold a description, or none', () => {
+  it('are made once, with the run’s description', () => {
     const state = temporaryDirectory();
     const directory = RunDirectory.make(state, RUN);
     assert.ok(directory);
@@ -155,7 +155,7 @@ describe('run directories', () => {
     directory.remove();
   });
 
-  it('have one process that looks after them', () => {
+  it('are locked by one process', () => {
     const state = temporaryDirectory();
     const [first, second] = [
       RunDirectory.make(state, RUN),
@@ -203,6 +203,7 @@ describe('replaceFile', () => {
     replaceFile(path, 'old', 0o600);
     replaceFile(path, 'new', 0o600);
     assert.equal(readFileSync(path, 'utf8'), 'new');
+    assert.equal(statSync(path).mode & 0o777, 0o600);
     assert.deepEqual(readdirSync(directory), ['file']);
   });
 });
@@ -210,26 +211,28 @@ describe('replaceFile', () => {
 describe('shepherdLives', () => {
   const self = { ...RUN, boot: bootId(), shepherdPid: process.pid, shepherdStart: startTicksOf(process.pid) ?? 0 };
 
-  it('knows the very process, in this boot', () => {
+  it('is true only for the very process in this boot', () => {
     assert.equal(shepherdLives(self), true);
     assert.equal(shepherdLives({ ...self, shepherdStart: self.shepherdStart + 1 }), false);
     assert.equal(shepherdLives({ ...self, boot: RUN.boot }), false);
     assert.equal(shepherdLives({ ...self, shepherdPid: 2 ** 22 - 1 }), false);
   });
 
-  it('takes a zombie for dead', async (t) => {
-    // The shell that does not wait for it leaves a zombie.
+  it('is false for a zombie', async (t) => {
+    // The shell does not wait for its child, which becomes a zombie.
     const parent = spawn('/bin/sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     t.after(() => parent.kill('SIGKILL'));
     const pid = Number(await new Promise((resolve) => parent.stdout.once('data', resolve)));
-    await until(() => startTicksOf(pid) === null);
+    await until(() => startTicksOf(pid) === null, 'the zombie');
+    const start = Number(readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ')[21]);
+    assert.equal(shepherdLives({ ...self, shepherdPid: pid, shepherdStart: start }), false);
   });
 });
 
-describe('the word to the epilog', () => {
-  it('is heard by who waits', () => {
+describe('the acknowledgement to the epilog', () => {
+  it('is read by an epilog that waits at the FIFO', () => {
     const directory = new RunDirectory(temporaryDirectory());
     const fifo = join(directory.path, 'ack');
     execFileSync('mkfifo', [fifo]);
@@ -242,7 +245,7 @@ describe('the word to the epilog', () => {
     directory.acknowledge('disk');
   });
 
-  it('goes into nothing but a FIFO', () => {
+  it('is written to nothing but a FIFO', () => {
     const directory = new RunDirectory(temporaryDirectory());
     const path = join(directory.path, 'ack');
     directory.acknowledge('disk');

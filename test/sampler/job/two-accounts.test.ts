@@ -22,13 +22,13 @@ const TOTALS = [
   'written_chars',
 ] as const;
 
-const two = (check: (record: JobRecord, earlier: JobRecord) => void): void => {
+const forAnyTwo = (check: (record: JobRecord, earlier: JobRecord) => void): void => {
   fc.assert(fc.property(arbitraryRecord(), arbitraryRecord(), check));
 };
 
-describe('a record that a predecessor began', () => {
-  it('has no lower end below that of either, and an upper end only where the kernel counted throughout', () => {
-    two((record, earlier) => {
+describe('the record of a job that an earlier sampler began', () => {
+  it('has the higher lower bound, and an upper bound only where a cgroup counted throughout', () => {
+    forAnyTwo((record, earlier) => {
       const both = afterRestart(record, earlier);
       for (const peak of PEAKS) {
         const later = record[peak];
@@ -53,8 +53,8 @@ describe('a record that a predecessor began', () => {
     });
   });
 
-  it('lowers no total and no metric, and forgets no note', () => {
-    two((record, earlier) => {
+  it('lowers no total, joins the metrics and keeps every note', () => {
+    forAnyTwo((record, earlier) => {
       const both = afterRestart(record, earlier);
       for (const total of TOTALS)
         for (const one of [record[total], earlier[total]])
@@ -69,7 +69,7 @@ describe('a record that a predecessor began', () => {
     });
   });
 
-  it('has what both have counted, the higher peaks, and the totals of the control group as they were last', () => {
+  it('has the sums of what both counted, the higher peaks and the cgroup’s latest totals', () => {
     const later = recordOf({
       rss_byte_seconds: 40,
       metrics: { energy_package_joules: 30, pss_peak_bytes: 400, cgroup_cpu_seconds: 7, cgroup_peak_bytes: 8 },
@@ -88,8 +88,8 @@ describe('a record that a predecessor began', () => {
     });
   });
 
-  it('is otherwise the one that was made last', () => {
-    two((record, earlier) => {
+  it('has everything else from the later sampler', () => {
+    forAnyTwo((record, earlier) => {
       const both = afterRestart(record, earlier);
       for (const field of [
         'job_id',
@@ -124,19 +124,19 @@ const someMetrics = fc.dictionary(
   { noNullPrototype: true },
 );
 
-describe('metrics of two that watched one after the other', () => {
-  it('add up what was counted, and keep the higher of the rest', () => {
+describe('the metrics of two samplers, one after the other', () => {
+  it('are the sums of counters and the higher of other figures', () => {
     const counter = nameOf('counter');
     const gauge = nameOf('gauge');
     assert.deepEqual(withEarlierMetrics({ [counter]: 2, [gauge]: 5 }, { [counter]: 3, [gauge]: 9 }, new Set()), {
       [counter]: 5,
       [gauge]: 9,
     });
-    // The kernel's own total goes on counting.
+    // A total that the kernel keeps goes on counting between the two.
     assert.deepEqual(withEarlierMetrics({ [counter]: 7 }, { [counter]: 3 }, new Set([counter])), { [counter]: 7 });
   });
 
-  it('weigh means and ratios by what they are of', () => {
+  it('weigh means and ratios by what they refer to', () => {
     const earlier = { gpu_utilization_mean_percent: 90, gpu_held_time_seconds: 100, perf_ipc_ratio: 3 };
     const later = { gpu_utilization_mean_percent: 10, gpu_held_time_seconds: 900, perf_ipc_ratio: 0.5 };
     const both = withEarlierMetrics(
@@ -156,7 +156,7 @@ describe('metrics of two that watched one after the other', () => {
     });
   });
 
-  it('lose no name and lower no figure', () => {
+  it('keep every name, and lower no figure', () => {
     fc.assert(
       fc.property(someMetrics, someMetrics, (now, earlier) => {
         const both = withEarlierMetrics(now, earlier, new Set());
@@ -167,7 +167,7 @@ describe('metrics of two that watched one after the other', () => {
     );
   });
 
-  it('are those of the one, where the other has none', () => {
+  it('are those of one sampler where the other has none', () => {
     fc.assert(
       fc.property(someMetrics, fc.boolean(), (some, absolute) => {
         const names = new Set(absolute ? Object.keys(some) : []);

@@ -40,7 +40,7 @@ function listenTo(t: TestContext, name = 'watched'): Heard {
 }
 
 describe('a watched directory', () => {
-  it('tells of names, but for those that nobody wants to hear of', async (t) => {
+  it('reports the names that change, except those to be ignored', async (t) => {
     const { directory, names } = listenTo(t);
     for (const name of OWNERS_FILES) writeFileSync(join(directory, name), 'x');
     writeFileSync(join(directory, 'usage'), 'x');
@@ -48,11 +48,11 @@ describe('a watched directory', () => {
     assert.deepEqual(new Set(names), new Set(['usage']));
   });
 
-  it('that is none is not watched', () => {
+  it('is null where it does not exist', () => {
     assert.equal(watchDirectory(join(temporaryDirectory(), 'none'), { heard: () => undefined }), null);
   });
 
-  it('tells once that it has gone', async (t) => {
+  it('reports once that it was removed', async (t) => {
     const { directory, names, gone } = listenTo(t);
     rmdirSync(directory);
     await until(() => gone() > 0, 'its end');
@@ -63,12 +63,12 @@ describe('a watched directory', () => {
     assert.deepEqual(names, []);
   });
 
-  it('that is made anew under its name is listened to again', async (t) => {
+  it('is watched again after it was made anew under its name', async (t) => {
     const { directory, names, gone } = listenTo(t, '9.1');
     rmSync(directory, { recursive: true });
     mkdirSync(directory);
     writeFileSync(join(directory, 'early'), '');
-    await until(() => names.includes(null), 'word of anything');
+    await until(() => names.includes(null), 'a report without a name');
     writeFileSync(join(directory, 'config'), '');
     await until(() => names.includes('config'), 'the file');
     assert.equal(gone(), 0);
@@ -83,7 +83,7 @@ describe('a watched directory', () => {
     assert.equal(gone(), 0);
   });
 
-  it('is silent once it is closed', async (t) => {
+  it('reports nothing after close', async (t) => {
     const { directory, names, watch } = listenTo(t);
     writeFileSync(join(directory, 'one'), '');
     watch.close();
@@ -93,7 +93,7 @@ describe('a watched directory', () => {
     assert.deepEqual(names, []);
   });
 
-  it('whose owner writes in a loop is left alone for a while, and heard again then', (t) =>
+  it('is not watched for a while where its owner writes in a loop, and then is again', (t) =>
     // A machine that stands still for a second misses the pause.
     oneOf(5, async () => {
       const { directory, names, gone } = listenTo(t);
@@ -102,21 +102,21 @@ describe('a watched directory', () => {
         await delay(1);
         for (let index = 0; index < 40; index++) {
           appendFileSync(noise, '.');
-          // The kernel takes equal events that follow each other for one.
+          // Between two of these: the kernel merges equal events that follow each other.
           appendFileSync(join(directory, 'error'), '.');
         }
       }
       const before = names.length;
       writeFileSync(join(directory, 'usage'), '');
       await delay(50);
-      assert.equal(names.length, before, 'heard in its pause');
+      assert.equal(names.length, before, 'reported in the pause');
       await until(() => names.includes(null), 'the end of the pause');
       writeFileSync(join(directory, 'pid'), '');
       await until(() => names.includes('pid'), 'the file');
       assert.equal(gone(), 0);
     }));
 
-  it('gives its watch back', async (t) => {
+  it('leaves no inotify descriptor open after close', async (t) => {
     const watches = (): number =>
       readdirSync('/proc/self/fd').filter((fd) => {
         try {
