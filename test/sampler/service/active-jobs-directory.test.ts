@@ -17,8 +17,8 @@ const found = (configured: string, host: string, procRoot = '/nowhere'): string 
   return 'directory' in answer ? answer.directory : null;
 };
 
-describe('where active_jobs is', () => {
-  it('is below the configured directory, under any form of the name of this host', () => {
+describe('the directory active_jobs', () => {
+  it('is found below the configured directory, under any form of the host’s name', () => {
     const top = temporaryDirectory();
     for (const host of ['node1', 'node10', 'NODE2.cluster.site'])
       mkdirSync(join(top, host, 'active_jobs'), { recursive: true });
@@ -30,7 +30,7 @@ describe('where active_jobs is', () => {
     assert.equal(found(top, 'node1.cluster.site'), join(top, 'node1.cluster.site', 'active_jobs'));
   });
 
-  it('is not known where there is none, or something else of that name', () => {
+  it('is not found where it does not exist or is no directory', () => {
     const top = temporaryDirectory();
     assert.equal(found(join(top, 'none'), 'node1'), null);
     mkdirSync(join(top, 'node1'));
@@ -39,7 +39,7 @@ describe('where active_jobs is', () => {
     assert.equal(found(top, 'node1'), null);
   });
 
-  it('is where execd works, where none is configured', () => {
+  it('is found in execd’s working directory where none is configured', () => {
     const top = temporaryDirectory();
     const spool = join(top, 'spool', 'node1');
     mkdirSync(join(spool, 'active_jobs'), { recursive: true });
@@ -48,7 +48,7 @@ describe('where active_jobs is', () => {
     writeFileSync(join(root, 'uptime'), '1 1\n');
     proc(root, 40, 'sge_execd', null);
     assert.equal(found('', 'node1', root), null);
-    // Of a container that we may see.
+    // An execd of a container that is visible from here.
     proc(root, 41, 'sge_execd', join(top, 'spool', 'node7'));
     proc(root, 42, 'sge_execd', spool);
     assert.equal(found('', 'node1.cluster.site', root), join(spool, 'active_jobs'));

@@ -12,11 +12,11 @@ import { bootId } from '../../../src/sources/proc/clock';
 import { sampleConfig } from '../../gridengine/spool-samples';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-const OURS = (stage: string, user = 'root@/usr/bin/env -i '): string =>
+const ourHook = (stage: string, user = 'root@/usr/bin/env -i '): string =>
   `${user}/bin/sh -p /opt/qmemacct/current/hooks/${stage}.sh $job_id $ja_task_id`;
 const asRoot = process.getuid?.() === 0;
 
-interface Fake {
+interface FakeJob {
   readonly entry: SpoolEntry;
   readonly shepherd: ChildProcess & { readonly pid: number };
   readonly write: (name: string, text: string) => void;
@@ -24,7 +24,7 @@ interface Fake {
 }
 
 /** A spool directory with a process in it, as execd leaves it when the shepherd has started. */
-async function fake(t: TestContext, name = '1516.1', peTask: string | null = null): Promise<Fake> {
+async function fakeJob(t: TestContext, name = '1516.1', peTask: string | null = null): Promise<FakeJob> {
   const path = join(temporaryDirectory(), name, peTask ?? '');
   mkdirSync(path, { recursive: true });
   const child = spawn('sleep', ['120'], { cwd: path, stdio: 'ignore' });
@@ -45,9 +45,9 @@ function runOf(adoption: Adoption): RunDescription {
   return adoption.run;
 }
 
-describe('what is done about a job in active_jobs', () => {
-  it('is to follow it, as what its directory says it is', async (t) => {
-    const { entry, shepherd } = await fake(t);
+describe('the service’s decision on a job in active_jobs', () => {
+  it('is to follow the job that its directory describes', async (t) => {
+    const { entry, shepherd } = await fakeJob(t);
     const run = runOf(adoptable(entry));
     assert.deepEqual(run, {
       job: 1516,
@@ -66,42 +66,42 @@ describe('what is done about a job in active_jobs', () => {
     });
   });
 
-  it('knows the tasks of an array, and those of parallel jobs', async (t) => {
-    const array = await fake(t, '1516.5');
+  it('is to follow array tasks and slave tasks as such', async (t) => {
+    const array = await fakeJob(t, '1516.5');
     array.config({ ja_task_id: '5', prolog: 'none', epilog: 'none' });
     assert.equal(runOf(adoptable(array.entry)).task, 5);
-    const first = await fake(t, '1516.1');
+    const first = await fakeJob(t, '1516.1');
     first.config({ ja_task_id: '1', prolog: 'none', epilog: 'none' });
     assert.equal(runOf(adoptable(first.entry)).task, 1);
-    // Our hooks in its config run for its master only.
-    const task = await fake(t, '1516.1', '2.ge2');
-    task.config({ prolog: OURS('prolog'), epilog: OURS('epilog') });
+    // Our hooks in a slave task's config run for the master only.
+    const task = await fakeJob(t, '1516.1', '2.ge2');
+    task.config({ prolog: ourHook('prolog'), epilog: ourHook('epilog') });
     const run = runOf(adoptable(task.entry));
     assert.deepEqual([run.task, run.peTask, run.ends], [0, '2.ge2', 'usage']);
   });
 
-  it('is to wait for its own prolog, until that has had its time', async (t) => {
-    const { entry, config, write } = await fake(t);
-    config({ prolog: OURS('prolog'), epilog: OURS('epilog') });
+  it('is to wait for our prolog until job_pid has been written', async (t) => {
+    const { entry, config, write } = await fakeJob(t);
+    config({ prolog: ourHook('prolog'), epilog: ourHook('epilog') });
     assert.equal(adoptable(entry), 'wait');
     write('job_pid', '');
     assert.equal(adoptable(entry), 'wait');
     write('job_pid', '4711\n');
     assert.equal(runOf(adoptable(entry)).ends, 'epilog');
-    config({ prolog: OURS('prolog'), epilog: 'none' });
+    config({ prolog: ourHook('prolog'), epilog: 'none' });
     assert.equal(runOf(adoptable(entry)).ends, 'usage');
   });
 
-  it("does not count on hooks of other names, or on those that run as the job's owner", async (t) => {
-    const { entry, config } = await fake(t);
-    for (const prolog of ['root@/site/prolog.sh', OURS('prolog', ''), OURS('prolog', 'ge@/usr/bin/env -i ')]) {
-      config({ prolog, epilog: OURS('epilog', '') });
+  it('counts on no hook of another name, or of another user than root', async (t) => {
+    const { entry, config } = await fakeJob(t);
+    for (const prolog of ['root@/site/prolog.sh', ourHook('prolog', ''), ourHook('prolog', 'ge@/usr/bin/env -i ')]) {
+      config({ prolog, epilog: ourHook('epilog', '') });
       assert.equal(runOf(adoptable(entry)).ends, 'usage');
     }
   });
 
-  it('is to wait while there is no shepherd yet', async (t) => {
-    const { entry, write } = await fake(t);
+  it('is to wait while the pid of a shepherd is missing', async (t) => {
+    const { entry, write } = await fakeJob(t);
     for (const text of ['', '\n', '0\n', '1\n', '-5\n', 'pid\n', '99999999999999999999\n']) {
       write('pid', text);
       assert.equal(adoptable(entry), 'wait', JSON.stringify(text));
@@ -112,8 +112,8 @@ describe('what is done about a job in active_jobs', () => {
     assert.equal(adoptable(entry), 'wait');
   });
 
-  it('is nothing once it is over, or where the number is of a process that works elsewhere', async (t) => {
-    const { entry, shepherd, write } = await fake(t);
+  it('is that the job is over where the shepherd has gone or its pid is another process’s', async (t) => {
+    const { entry, shepherd, write } = await fakeJob(t);
     write('pid', `${process.pid}\n`);
     assert.equal(adoptable(entry), 'over');
     write('pid', '4194303\n');
@@ -125,25 +125,29 @@ describe('what is done about a job in active_jobs', () => {
     assert.equal(adoptable(entry), 'over');
   });
 
-  it('believes no pid file of a user, and no link', { skip: asRoot ? false : 'gives files away' }, async (t) => {
-    const { entry, shepherd } = await fake(t);
-    chownSync(join(entry.path, 'pid'), 65534, 65534);
-    assert.equal(adoptable(entry), 'wait');
-    rmSync(join(entry.path, 'pid'));
-    writeFileSync(join(entry.path, '..', 'elsewhere'), `${shepherd.pid}\n`);
-    symlinkSync('../elsewhere', join(entry.path, 'pid'));
-    assert.equal(adoptable(entry), 'wait');
-  });
+  it(
+    'is to wait where the pid file is another user’s or a link',
+    { skip: asRoot ? false : 'gives files away' },
+    async (t) => {
+      const { entry, shepherd } = await fakeJob(t);
+      chownSync(join(entry.path, 'pid'), 65534, 65534);
+      assert.equal(adoptable(entry), 'wait');
+      rmSync(join(entry.path, 'pid'));
+      writeFileSync(join(entry.path, '..', 'elsewhere'), `${shepherd.pid}\n`);
+      symlinkSync('../elsewhere', join(entry.path, 'pid'));
+      assert.equal(adoptable(entry), 'wait');
+    },
+  );
 
-  it('follows also where config is missing or forged', async (t) => {
-    const { entry, write, config } = await fake(t);
-    config({ cwd: `/home/alice\nprolog=${OURS('prolog')}\nja_task_id=9`, epilog: 'none' });
-    // Whether it has a prolog of ours is not known: what is forged costs its owner the first moments.
+  it('is to follow the job with a missing or forged config once job_pid has been written', async (t) => {
+    const { entry, write, config } = await fakeJob(t);
+    config({ cwd: `/home/alice\nprolog=${ourHook('prolog')}\nja_task_id=9`, epilog: 'none' });
+    // A forged config does not show whether our prolog runs: the job is not sampled in its first moments.
     assert.equal(adoptable(entry), 'wait');
-    config({ cwd: '/home/alice\nprolog=none\nepilog=none', prolog: OURS('prolog'), epilog: OURS('epilog') });
+    config({ cwd: '/home/alice\nprolog=none\nepilog=none', prolog: ourHook('prolog'), epilog: ourHook('epilog') });
     assert.equal(adoptable(entry), 'wait');
     write('job_pid', '4711\n');
-    config({ cwd: `/home/alice\nepilog=${OURS('epilog')}\nja_task_id=9`, epilog: 'none' });
+    config({ cwd: `/home/alice\nepilog=${ourHook('epilog')}\nja_task_id=9`, epilog: 'none' });
     const { job, task, ends } = runOf(adoptable(entry));
     assert.deepEqual([job, task, ends], [1516, 0, 'usage']);
     write('config', '\0\xff=\n=\n\n');

@@ -20,10 +20,10 @@ export function nodeSite(t: TestContext, options: SiteOptions = {}): Site {
   return site;
 }
 
-/** null: it does not run. */
+/** The pid of the site's service; null: none runs. */
 export const servicePidOf = ({ runDir }: Site): number | null => servicePid({ run_dir: runDir });
 
-/** Starts the service as its unit does; resolves to its pid when it is there. */
+/** Starts the service as its unit does, and resolves to its pid once it runs. */
 export async function startService(site: Site): Promise<number> {
   spawn('/bin/sh', ['-p', join(site.hooks, 'sampler.sh')], {
     stdio: 'ignore',

@@ -17,8 +17,8 @@ import {
   startJob,
 } from '../fake-shepherd';
 
-describe('a sampler that is started again', { skip: shepherdObstacle() ?? false }, () => {
-  it('goes on with the record so far where the state that was left is of no use', async (t) => {
+describe('a restarted sampler', { skip: shepherdObstacle() ?? false }, () => {
+  it('goes on from the saved record where the state left for it can’t be used', async (t) => {
     const site = newSite(t);
     const hold = heldJob(site);
     const job = startJob(site, hold.command);

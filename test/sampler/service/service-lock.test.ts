@@ -10,7 +10,7 @@ import { bootId } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('the service of this host', () => {
-  it('is who wrote its pid file, as long as it lives', async () => {
+  it('is the process that its pid file identifies, as long as that lives', async () => {
     const settings = { run_dir: temporaryDirectory() };
     assert.equal(servicePid(settings), null);
     const directory = serviceDirectory(settings);
@@ -31,7 +31,7 @@ describe('the service of this host', () => {
     };
     write();
     assert.equal(servicePid(settings), pid);
-    // The number is someone else's by now; another boot; a torn file.
+    // The pid is another process's by now; another boot; a torn file.
     write({ start: 1 });
     assert.equal(servicePid(settings), null);
     write({ boot: '00000000-1111-2222-3333-444444444444' });

@@ -38,7 +38,7 @@ import { until } from '../../support/until';
 import { nodeSite, servicePidOf, startService } from './node-site';
 
 const MIB = 1024 * 1024;
-/** Our hooks' lines, as `config` has them. */
+/** The lines of our hooks in `config`. */
 const HOOKED = {
   prolog: 'root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/current/hooks/prolog.sh $job_id $ja_task_id',
   epilog: 'root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/current/hooks/epilog.sh $job_id $ja_task_id',
@@ -49,7 +49,7 @@ async function endService(site: Site, pid: number, signal: 'SIGTERM' | 'SIGKILL'
   await until(() => servicePidOf(site) === null, 'the end of the service');
 }
 
-/** What the kernel says that the job took, by the shepherd's `usage`. */
+/** Asserts that the record has the CPU time of the shepherd's `usage`. */
 function assertCpu(job: Job, record: JobRecord): void {
   const usage = readFileSync(join(job.spool, 'usage'), 'utf8');
   const seconds = ['ru_utime', 'ru_stime']
@@ -106,7 +106,7 @@ const sampled = (site: Site, job: Job): Promise<true> =>
   }, 'samples in node.db');
 
 describe('the service of the node scope', { skip: shepherdObstacle() ?? false, concurrency: 3 }, () => {
-  it('takes a job from its prolog, hears it from its first fork, and answers its epilog', async (t) => {
+  it('samples a job from its prolog to its epilog', async (t) => {
     const site = nodeSite(t);
     const service = await startService(site);
     const hold = heldJob(site);
@@ -130,13 +130,13 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     );
   });
 
-  it('finds jobs without hooks, and tasks of parallel jobs, by active_jobs', async (t) => {
+  it('finds jobs without hooks and slave tasks in active_jobs', async (t) => {
     const site = nodeSite(t);
     await startService(site);
     const holds = [heldJob(site), heldJob(site), heldJob(site)] as const;
     const [one, two, three] = holds.map(({ command }) => command);
     const lone = startJob(site, one ?? [], { hookless: true, config: { prolog: 'none', epilog: 'none' } });
-    // As on a slave host: nothing but tasks in the job's directory.
+    // As on a slave host, the job's directory has only tasks in it.
     const task = startJob(site, two ?? [], { job: 777_001, peTask: '1.node1' });
     const second = startJob(site, three ?? [], { job: 777_001, peTask: '2.node1' });
     for (const [index, job] of [lone, task, second].entries()) {
@@ -163,7 +163,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     }
   });
 
-  it('takes up jobs that were running before it', async (t) => {
+  it('samples a job that was running before the service', async (t) => {
     const site = nodeSite(t);
     const before = Date.now();
     const hold = heldJob(site);
@@ -193,7 +193,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
       await job.step('start');
       const begun = Date.now();
       await work.worked();
-      // Saved once in so many seconds.
+      // Samples and state are saved every few seconds.
       await sampled(site, job);
       await until(
         () => existsSync(join(site.runDir, 'resume', `${job.key}.json`)),
@@ -217,7 +217,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
       assert.ok((record.unobserved_start_seconds ?? Infinity) < before, 'the beginning is not forgotten');
     });
 
-  it('keeps what one knew whose state was of no use, over another restart, too', async (t) => {
+  it('keeps the samples of a service whose state can’t be used, over another restart, too', async (t) => {
     const site = nodeSite(t);
     const first = await startService(site);
     const hold = heldJob(site);
@@ -266,7 +266,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     assert.ok((record.unobserved_start_seconds ?? Infinity) < before, 'the beginning is not forgotten');
   });
 
-  it('measures jobs under limits that no sampler of theirs could live with', async (t) => {
+  it('samples a job whose limit is too low for a sampler of its own', async (t) => {
     const site = nodeSite(t);
     await startService(site);
     const hold = heldJob(site);
@@ -281,7 +281,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     assert.ok((record.samples ?? 0) > 2);
   });
 
-  it('is not waited for where it does not run: each job has a sampler of its own', async (t) => {
+  it('is replaced by a sampler of the job’s own where it does not run', async (t) => {
     const site = nodeSite(t);
     const hold = heldJob(site);
     const job = start(site, hold.command);
@@ -293,7 +293,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     assert.ok((record.samples ?? 0) > 2);
   });
 
-  it('dies in mid-job without being started again: the epilog leaves what it can, in time', async (t) => {
+  it('can be killed during a job: the epilog ends in time, and the record has the exit status', async (t) => {
     const site = nodeSite(t);
     const service = await startService(site);
     const hold = heldJob(site);
@@ -305,16 +305,16 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     hold.letGo();
     const steps = await job.ended;
     assert.equal(steps.epilog?.status, 0);
-    // It ends itself after 5 s; the rest is for a busy machine.
+    // The epilog ends itself after 5 s; the rest allows for a busy machine.
     assert.ok(steps.epilog.ms < 20_000, `${steps.epilog.ms} ms`);
     const record = await recordOf(site, job);
     assert.equal(record.status, 'finished');
     assert.equal(record.exit_status, 3);
   });
 
-  it('tells the accounting DB of a job that runs', async (t) => {
+  it('writes a running job to the accounting DB', async (t) => {
     const site = nodeSite(t, { settings: ['heartbeat = 1'] });
-    // Due with the first save of progress.
+    // The first heartbeat is due with the first save of progress.
     writeFileSync(join(site.state, 'heartbeat'), '');
     await startService(site);
     // The service saves a job's progress every 20 s.
@@ -333,7 +333,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     assert.equal((await recordOf(site, job)).status, 'finished');
   });
 
-  it('is one: a second that is started leaves at once', async (t) => {
+  it('runs once: a second one exits at once', async (t) => {
     const site = nodeSite(t);
     const service = await startService(site);
     const second = spawn('/bin/sh', ['-p', join(site.hooks, 'sampler.sh')], { stdio: 'ignore' });
@@ -342,7 +342,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     assert.equal(servicePidOf(site), service);
   });
 
-  it('believes no user who calls himself execd, nor a spool directory that others can write to', async (t) => {
+  it('follows no job in an ordinary user’s spool directory, configured or of a process named execd', async (t) => {
     const site = nodeSite(t);
     const user = 65_534;
     const spool = join(site.directory, 'users', hostname());
@@ -363,14 +363,14 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     write('pid', `${shepherd.pid ?? 0}\n`);
     write('config', sampleConfig({ job_id: '666001', job_owner: 'root', prolog: 'none', epilog: 'none' }));
     write('job_pid', `${shepherd.pid ?? 0}\n`);
-    // Once by the process, once by what is configured.
+    // First found by the process, then configured.
     const text = readFileSync(site.settings, 'utf8').replace(/^execd_spool_dir.*\n/m, '');
     for (const configured of ['', `execd_spool_dir = "${join(site.directory, 'users')}"\n`]) {
       writeFileSync(site.settings, text + configured);
       const pid = await startService(site);
       const hold = heldJob(site);
       const job = start(site, hold.command);
-      // By then it has looked at active_jobs, and at its processes.
+      // By then the service has looked at active_jobs and at its processes.
       await letGoSampled(job, hold, 1000);
       await job.ended;
       assert.equal((await recordOf(site, job)).status, 'finished');

@@ -17,7 +17,7 @@ import { listenAt } from '../../support/listening';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
-interface Played {
+interface FakeListener {
   readonly shared: SharedListener;
   readonly requests: Request[];
   readonly sockets: Socket[];
@@ -26,14 +26,14 @@ interface Played {
   send(...replies: readonly Reply[]): void;
 }
 
-/** A listener that says what the test wants, over the real socket. */
-async function played(t: TestContext): Promise<Played> {
+/** A listener that the test controls, at the real socket. */
+async function fakeListener(t: TestContext): Promise<FakeListener> {
   const settings = { ...DEFAULT_SETTINGS, run_dir: temporaryDirectory() };
   const { directory, socket: path } = listenerPaths(settings);
   mkdirSync(directory);
   const requests: Request[] = [];
   const sockets: Socket[] = [];
-  const it: Played = {
+  const it: FakeListener = {
     shared: new SharedListener('', settings),
     requests,
     sockets,
@@ -59,13 +59,13 @@ async function played(t: TestContext): Promise<Played> {
   return it;
 }
 
-interface Member {
+interface Job {
   readonly link: ListenerLink;
   readonly replies: Reply[];
   readonly lost: () => number;
 }
 
-async function join({ shared }: Played): Promise<Member> {
+async function connectJob({ shared }: FakeListener): Promise<Job> {
   const replies: Reply[] = [];
   let lost = 0;
   const link = await shared.connect({ take: (reply) => replies.push(reply), lost: () => lost++ });
@@ -87,18 +87,18 @@ const pidsOf = (replies: readonly Reply[]): readonly string[] =>
     reply.kind === 'fork' ? `fork ${reply.child}` : 'pid' in reply ? `${reply.kind} ${reply.pid}` : reply.kind,
   );
 
-describe('a connection that many jobs share', () => {
-  it('is one', async (t) => {
-    const listener = await played(t);
-    const members = await Promise.all(Array.from({ length: 64 }, () => join(listener)));
+describe('the connection to the listener that many jobs share', () => {
+  it('is a single one for 64 jobs', async (t) => {
+    const listener = await fakeListener(t);
+    const jobs = await Promise.all(Array.from({ length: 64 }, () => connectJob(listener)));
     assert.equal(listener.sockets.length, 1);
-    assert.deepEqual(members[63]?.link.hello, { kind: 'hello', events: null, records: null, stays: true });
+    assert.deepEqual(jobs[63]?.link.hello, { kind: 'hello', events: null, records: null, stays: true });
   });
 
-  it("gives each job its own processes' events, and those of their descendants", async (t) => {
-    const listener = await played(t);
-    const one = await join(listener);
-    const other = await join(listener);
+  it('gives each job the events of its processes and of their descendants', async (t) => {
+    const listener = await fakeListener(t);
+    const one = await connectJob(listener);
+    const other = await connectJob(listener);
     one.link.follow([10]);
     other.link.follow([20]);
     listener.send(
@@ -117,10 +117,10 @@ describe('a connection that many jobs share', () => {
     assert.deepEqual(pidsOf(other.replies), ['fork 21', 'exec 21', 'exit 21']);
   });
 
-  it('forgets who has ended: the number may be used again', async (t) => {
-    const listener = await played(t);
-    const one = await join(listener);
-    const other = await join(listener);
+  it('forgets a process that has ended, whose pid may be used again', async (t) => {
+    const listener = await fakeListener(t);
+    const one = await connectJob(listener);
+    const other = await connectJob(listener);
     one.link.follow([10]);
     other.link.follow([20]);
     listener.send(fork(10, 11), exit(11), exec(11), fork(11, 12), fork(20, 11), exec(11));
@@ -129,37 +129,37 @@ describe('a connection that many jobs share', () => {
     assert.deepEqual(pidsOf(other.replies), ['fork 11', 'exec 11']);
   });
 
-  it('tells all of what concerns all', async (t) => {
-    const listener = await played(t);
-    const members = [await join(listener), await join(listener)];
+  it('gives lost records and node readings to all jobs', async (t) => {
+    const listener = await fakeListener(t);
+    const jobs = [await connectJob(listener), await connectJob(listener)];
     listener.send({ kind: 'lost', what: 'records' }, { kind: 'node', id: null, charges: null, gpu: [] });
-    await members[0]?.link.sync(60_000);
-    for (const { replies } of members) assert.deepEqual(pidsOf(replies), ['lost', 'node']);
+    await jobs[0]?.link.sync(60_000);
+    for (const { replies } of jobs) assert.deepEqual(pidsOf(replies), ['lost', 'node']);
   });
 
-  it('asks once for many that ask at a time, and again for who asks later', async (t) => {
-    const listener = await played(t);
-    const members = await Promise.all(Array.from({ length: 20 }, () => join(listener)));
+  it('sends one request for jobs that ask at the same time, and another for a later one', async (t) => {
+    const listener = await fakeListener(t);
+    const jobs = await Promise.all(Array.from({ length: 20 }, () => connectJob(listener)));
     const syncs = (): number => listener.requests.filter(({ kind }) => kind === 'sync').length;
-    assert.deepEqual(new Set(await Promise.all(members.map(({ link }) => link.sync(60_000)))), new Set([true]));
+    assert.deepEqual(new Set(await Promise.all(jobs.map(({ link }) => link.sync(60_000)))), new Set([true]));
     assert.equal(syncs(), 1);
-    assert.equal(await members[7]?.link.sync(60_000), true);
+    assert.equal(await jobs[7]?.link.sync(60_000), true);
     assert.equal(syncs(), 2);
-    const replies = await Promise.all(members.map(({ link }) => link.node(60_000)));
+    const replies = await Promise.all(jobs.map(({ link }) => link.node(60_000)));
     assert.ok(replies.every((reply) => reply?.kind === 'node'));
     assert.equal(listener.requests.filter(({ kind }) => kind === 'node').length, 1);
-    await members[0]?.link.node(60_000);
+    await jobs[0]?.link.node(60_000);
     assert.equal(listener.requests.filter(({ kind }) => kind === 'node').length, 2);
   });
 
-  it('that does not answer is given up by all at once, and made anew for the next', async (t) => {
-    const listener = await played(t);
-    const members = [await join(listener), await join(listener), await join(listener)];
+  it('is given up for all jobs where the listener does not answer, and made anew for the next', async (t) => {
+    const listener = await fakeListener(t);
+    const jobs = [await connectJob(listener), await connectJob(listener), await connectJob(listener)];
     listener.answers = false;
-    const answers = await Promise.all(members.map(({ link }) => link.sync(60)));
+    const answers = await Promise.all(jobs.map(({ link }) => link.sync(60)));
     assert.deepEqual(answers, [false, false, false]);
     assert.deepEqual(
-      members.map(({ lost }) => lost()),
+      jobs.map(({ lost }) => lost()),
       [1, 1, 1],
     );
     await until(
@@ -167,35 +167,35 @@ describe('a connection that many jobs share', () => {
       'its end',
     );
     listener.answers = true;
-    const again = await Promise.all(members.map(() => join(listener)));
+    const again = await Promise.all(jobs.map(() => connectJob(listener)));
     assert.equal(listener.sockets.length, 2);
     assert.equal(await again[1]?.link.sync(60_000), true);
-    // Links of before are dead, and harm nobody.
-    assert.equal(await members[0]?.link.sync(60_000), false);
+    // The links from before are dead, and disturb no other.
+    assert.equal(await jobs[0]?.link.sync(60_000), false);
   });
 
-  it('that ends is told to everybody once; the processes of before are nobody’s until they are claimed anew', async (t) => {
-    const listener = await played(t);
-    const members = await Promise.all(Array.from({ length: 64 }, () => join(listener)));
-    members[0]?.link.follow([10]);
+  it('reports its end to each job once, and then events only to the job that follows anew', async (t) => {
+    const listener = await fakeListener(t);
+    const jobs = await Promise.all(Array.from({ length: 64 }, () => connectJob(listener)));
+    jobs[0]?.link.follow([10]);
     listener.sockets[0]?.destroy();
-    await until(() => members.every(({ lost }) => lost() === 1), 'word of it');
-    const again = await Promise.all(members.map(() => join(listener)));
+    await until(() => jobs.every(({ lost }) => lost() === 1), 'the report of the end');
+    const again = await Promise.all(jobs.map(() => connectJob(listener)));
     assert.equal(listener.sockets.length, 2);
     again[5]?.link.follow([10]);
-    // Its successor follows the process by now.
-    members[0]?.link.close();
+    // The job's new link follows the process by now.
+    jobs[0]?.link.close();
     listener.send(exec(10));
     await again[0]?.link.sync(60_000);
     assert.deepEqual(pidsOf(again[5]?.replies ?? []), ['exec 10']);
     assert.deepEqual(again[0]?.replies, []);
-    assert.ok(members.every(({ lost }) => lost() === 1));
+    assert.ok(jobs.every(({ lost }) => lost() === 1));
   });
 
-  it('is left by a job that has ended, whose processes are then nobody’s', async (t) => {
-    const listener = await played(t);
-    const one = await join(listener);
-    const other = await join(listener);
+  it('gives a job nothing more after it has closed its link', async (t) => {
+    const listener = await fakeListener(t);
+    const one = await connectJob(listener);
+    const other = await connectJob(listener);
     one.link.follow([10, 11]);
     one.link.close();
     assert.equal(await one.link.sync(60_000), false);
@@ -204,22 +204,22 @@ describe('a connection that many jobs share', () => {
     assert.equal(await other.link.sync(60_000), true);
     assert.deepEqual([one.replies, other.replies], [[], []]);
     listener.sockets[0]?.destroy();
-    await until(() => other.lost() === 1, 'word of it');
+    await until(() => other.lost() === 1, 'the report of the end');
     assert.equal(one.lost(), 0);
   });
 
-  it('is left when no job is there any more, and made anew for the next: an idle node lets its listener rest', async (t) => {
-    const it = await played(t);
-    const first = await join(it);
-    const second = await join(it);
+  it('is closed with the last job’s link, and made anew for the next job', async (t) => {
+    const it = await fakeListener(t);
+    const first = await connectJob(it);
+    const second = await connectJob(it);
     const [socket] = it.sockets;
     const left = new Promise<void>((resolve) => socket?.once('close', () => resolve()));
     socket?.resume();
     first.link.close();
-    assert.ok(await second.link.sync(60_000), 'left while a job was there');
+    assert.ok(await second.link.sync(60_000), 'closed while a job was there');
     second.link.close();
     await left;
-    const third = await join(it);
+    const third = await connectJob(it);
     assert.equal(it.sockets.length, 2);
     assert.ok(await third.link.sync(60_000));
     assert.deepEqual([first.lost(), second.lost(), third.lost()], [0, 0, 0]);

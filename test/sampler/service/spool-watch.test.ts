@@ -11,9 +11,9 @@ interface Spools {
   readonly directory: string;
   readonly heard: SpoolEntry[];
   readonly watch: SpoolWatch;
-  /** How often a directory was told of. */
+  /** How often a directory was reported. */
   readonly times: (path: string) => number;
-  readonly told: (path: string, more?: number) => Promise<SpoolEntry>;
+  readonly reported: (path: string, more?: number) => Promise<SpoolEntry>;
 }
 
 function watchSome(t: TestContext, before: (directory: string) => void = () => undefined): Spools {
@@ -29,15 +29,15 @@ function watchSome(t: TestContext, before: (directory: string) => void = () => u
     heard,
     watch,
     times,
-    told: async (path, more = 0) => {
-      await until(() => times(path) > more, `word of ${path}`);
+    reported: async (path, more = 0) => {
+      await until(() => times(path) > more, `a report of ${path}`);
       return heard.findLast((entry) => entry.path === join(directory, path)) as SpoolEntry;
     },
   };
 }
 
-describe('active_jobs', () => {
-  it('tells of the directories that are there, and of no other names', (t) => {
+describe('the watch on active_jobs', () => {
+  it('reports the directories of jobs and tasks that exist, and no others', (t) => {
     const { directory, heard } = watchSome(t, (top) => {
       for (const path of ['12.1', '12.7', '13.1/1.ge2', '13.1/2.ge2', '0.1', '12', '12.0', 'x.1', '-1.1', '14.1x'])
         mkdirSync(join(top, path), { recursive: true });
@@ -60,49 +60,49 @@ describe('active_jobs', () => {
     );
   });
 
-  it('tells of new jobs, of what happens in them, and of their tasks', async (t) => {
-    const { directory, told, times } = watchSome(t);
+  it('reports new jobs, changes in them, and their tasks', async (t) => {
+    const { directory, reported, times } = watchSome(t);
     mkdirSync(join(directory, '20.3'));
-    assert.deepEqual(await told('20.3'), { path: join(directory, '20.3'), job: 20, task: 3, peTask: null });
+    assert.deepEqual(await reported('20.3'), { path: join(directory, '20.3'), job: 20, task: 3, peTask: null });
     const before = times('20.3');
     writeFileSync(join(directory, '20.3', 'pid'), '7\n');
-    await told('20.3', before);
+    await reported('20.3', before);
     mkdirSync(join(directory, '20.3', '1.node-1.site'));
-    assert.equal((await told('20.3/1.node-1.site')).peTask, '1.node-1.site');
+    assert.equal((await reported('20.3/1.node-1.site')).peTask, '1.node-1.site');
     const earlier = times('20.3/1.node-1.site');
     writeFileSync(join(directory, '20.3', '1.node-1.site', 'config'), '');
-    await told('20.3/1.node-1.site', earlier);
+    await reported('20.3/1.node-1.site', earlier);
   });
 
-  it('tells of tasks that were made together with their job, or quicker than it could listen', async (t) => {
-    const { directory, told } = watchSome(t);
+  it('reports tasks that were made together with their job or right after it', async (t) => {
+    const { directory, reported } = watchSome(t);
     for (let job = 30; job < 60; job++) {
       mkdirSync(join(directory, `${job}.1`, '1.ge1'), { recursive: true });
       mkdirSync(join(directory, `${job}.1`, '2.ge1'));
     }
-    for (let job = 30; job < 60; job++) for (const task of ['1.ge1', '2.ge1']) await told(`${job}.1/${task}`);
+    for (let job = 30; job < 60; job++) for (const task of ['1.ge1', '2.ge1']) await reported(`${job}.1/${task}`);
   });
 
-  it('keeps listening to a directory that is removed and made anew under its name', async (t) => {
-    const { directory, told, times } = watchSome(t);
+  it('goes on with a directory that is removed and made anew under its name', async (t) => {
+    const { directory, reported, times } = watchSome(t);
     for (const path of ['70.1', '70.1/1.ge1']) {
       mkdirSync(join(directory, path));
-      await told(path);
+      await reported(path);
       for (let round = 0; round < 3; round++) {
         rmSync(join(directory, path), { recursive: true });
         mkdirSync(join(directory, path));
         await delay(60);
         const before = times(path);
         writeFileSync(join(directory, path, 'job_pid'), '1\n');
-        await told(path, before);
+        await reported(path, before);
       }
     }
   });
 
-  it('is not disturbed by what the owner writes into his files', async (t) => {
-    const { directory, told, times } = watchSome(t);
+  it('ignores what the job’s owner writes to trace, error and exit_status', async (t) => {
+    const { directory, reported, times } = watchSome(t);
     mkdirSync(join(directory, '80.1'));
-    await told('80.1');
+    await reported('80.1');
     await delay(50);
     const before = times('80.1');
     for (const name of ['trace', 'error', 'exit_status']) writeFileSync(join(directory, '80.1', name), 'noise');
@@ -110,12 +110,12 @@ describe('active_jobs', () => {
     assert.equal(times('80.1'), before);
   });
 
-  it('finds by a rescan what it was not told of, and follows that from then on', async (t) => {
-    const { directory, told, times, watch, heard } = watchSome(t);
-    // What was moved in brought its tasks along without a word.
+  it('reports every directory that exists on a rescan', async (t) => {
+    const { directory, reported, times, watch, heard } = watchSome(t);
+    // A directory that is moved in brings its tasks along without events of their own.
     mkdirSync(join(directory, '..', '90.1', '1.ge1'), { recursive: true });
     renameSync(join(directory, '..', '90.1'), join(directory, '90.1'));
-    await told('90.1/1.ge1');
+    await reported('90.1/1.ge1');
     heard.length = 0;
     watch.rescan();
     assert.deepEqual([times('90.1'), times('90.1/1.ge1')], [1, 1]);
@@ -125,8 +125,8 @@ describe('active_jobs', () => {
     assert.deepEqual(heard, []);
   });
 
-  it('that is taken away and put there again is followed again', async (t) => {
-    const { directory, told, watch, heard } = watchSome(t);
+  it('goes on after active_jobs was removed and made anew', async (t) => {
+    const { directory, reported, watch, heard } = watchSome(t);
     rmSync(directory, { recursive: true });
     await delay(50);
     watch.rescan();
@@ -134,11 +134,11 @@ describe('active_jobs', () => {
     mkdirSync(directory);
     watch.rescan();
     mkdirSync(join(directory, '95.1'));
-    await told('95.1');
+    await reported('95.1');
   });
 
   it(
-    'that cannot be read for a while stops nothing',
+    'goes on after active_jobs could not be read for a while',
     { skip: process.getuid?.() === 0 ? 'root reads everything' : false },
     (t) => {
       const { directory, watch, heard } = watchSome(t, (top) => mkdirSync(join(top, '96.1')));
@@ -151,13 +151,13 @@ describe('active_jobs', () => {
     },
   );
 
-  it('of 500 jobs is followed', async (t) => {
-    const { directory, told, heard, watch } = watchSome(t, (top) => {
+  it('reports a change in one of 500 jobs', async (t) => {
+    const { directory, reported, heard, watch } = watchSome(t, (top) => {
       for (let job = 1; job <= 500; job++) mkdirSync(join(top, `${job}.1`));
     });
     assert.equal(heard.length, 500);
     writeFileSync(join(directory, '377.1', 'usage'), '');
-    await told('377.1', 1);
+    await reported('377.1', 1);
     for (let job = 1; job <= 500; job++) rmSync(join(directory, `${job}.1`), { recursive: true });
     await delay(100);
     heard.length = 0;
@@ -165,7 +165,7 @@ describe('active_jobs', () => {
     assert.deepEqual(heard, []);
   });
 
-  it('is not told of after close', async (t) => {
+  it('reports nothing after close', async (t) => {
     const { directory, heard, watch } = watchSome(t, (top) => mkdirSync(join(top, '97.1')));
     watch.close();
     heard.length = 0;
