@@ -17,7 +17,7 @@ export const exit = (at: number, pid: number, account: ExitAccount | null = null
   oomKill: null,
 });
 
-/** All figures 0 but these. */
+/** An exit account in which all other figures are 0. */
 export function exitAccount(changes: Partial<ExitAccount> = {}): ExitAccount {
   const figures = Object.fromEntries(EXIT_FIELDS.map((field) => [field, 0])) as Record<
     (typeof EXIT_FIELDS)[number],

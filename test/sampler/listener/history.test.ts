@@ -4,7 +4,7 @@ import { newHistory } from '../../../src/sampler/listener/history';
 import { exec, exit, fork } from './events';
 
 describe('the history of events', () => {
-  it('has the descendants of a process, those of others left out', () => {
+  it('gives the events of a process’s descendants, and no others', () => {
     const history = newHistory();
     const own = [fork(1, 10, 20), exec(3, 20), fork(4, 20, 21), exit(5, 21), fork(7, 20, 22)];
     for (const event of [...own, fork(2, 11, 30), exec(6, 30)].sort((a, b) => a.at - b.at)) history.add(event);
@@ -13,13 +13,13 @@ describe('the history of events', () => {
     assert.deepEqual([...members], [10, 20, 22]);
   });
 
-  it('takes an older process of the same number for another one', () => {
+  it('takes an earlier process with the same pid for another one', () => {
     const history = newHistory();
     for (const event of [fork(1, 10, 20), fork(2, 1, 10), fork(3, 10, 40)]) history.add(event);
     assert.deepEqual(history.of([10]), { events: [fork(3, 10, 40)], members: new Set([10, 40]) });
   });
 
-  it('tells nothing of before a loss', () => {
+  it('gives no events from before a loss', () => {
     const history = newHistory();
     for (const event of [fork(1, 10, 20), fork(2, 20, 21)]) history.add(event);
     history.lost(2);
@@ -29,7 +29,7 @@ describe('the history of events', () => {
     assert.deepEqual(history.of([20]).events, [fork(3, 20, 22)]);
   });
 
-  it('is bounded by age and by number', () => {
+  it('is limited by age and by number', () => {
     const history = newHistory();
     history.add(fork(1, 10, 20));
     history.add(fork(2_000_000, 10, 21));

@@ -62,8 +62,8 @@ function newNode(present: readonly string[]): Node {
   return node;
 }
 
-describe('what jobs are charged by', () => {
-  it('is energy, CPU time and memory of the node', () => {
+describe('the readings by which jobs are charged', () => {
+  it('are energy, CPU time and memory of the host', () => {
     const node = newNode(['rapl']);
     const reader = node.open();
     const before = reader.read();
@@ -79,14 +79,14 @@ describe('what jobs are charged by', () => {
       cpuSeconds: 20,
       usedBytes: 600 * 1024,
     });
-    // It began anew: nothing is known.
+    // Counters that fall have begun anew: nothing is known.
     assert.equal(useBetween(after, before).busyCpuSeconds, null);
     assert.equal(useBetween(after, before).packageJoules, null);
     reader.close();
     assert.equal(node.closed, 1);
   });
 
-  it('is nothing where no energy is counted, none is wanted, or none can be read any more', () => {
+  it('are null where energy is not counted, not wanted or no longer readable', () => {
     assert.equal(newNode([]).open().read(), null);
     const sources = { rapl: { enabled: false }, raplperf: { enabled: false } };
     assert.equal(newNode(['rapl', 'raplperf']).open({ sources }).read(), null);
@@ -97,7 +97,7 @@ describe('what jobs are charged by', () => {
     assert.equal(reader.read(), null);
   });
 
-  it('is by perf events where powercap is missing or off', () => {
+  it('come from perf events where powercap is missing or off', () => {
     for (const [present, sources] of [
       [['raplperf'], {}],
       [['rapl', 'raplperf'], { rapl: { enabled: false } }],
@@ -105,25 +105,25 @@ describe('what jobs are charged by', () => {
       assert.equal(newNode(present).open({ sources }).read()?.energy[0]?.metric, 'raplperf_energy_joules');
   });
 
-  it('learns the power of the idle node, unless the site tells it', () => {
+  it('have the power of the idle host as configured, or else as learned', () => {
     const node = newNode(['rapl']);
     const learning = node.open();
-    const told = node.open({ sources: { rapl: { idle_watts: 33 } } });
+    const configured = node.open({ sources: { rapl: { idle_watts: 33 } } });
     assert.equal(learning.read()?.idleWatts, null);
-    assert.equal(told.read()?.idleWatts, 33);
+    assert.equal(configured.read()?.idleWatts, 33);
     Object.assign(node, { atMs: 10_000, powercap: 200 });
     node.cpu(10, 1990);
     assert.equal(learning.read()?.idleWatts, 20);
-    assert.equal(told.read()?.idleWatts, 33);
+    assert.equal(configured.read()?.idleWatts, 33);
   });
 
-  it('says where two ways to the same counters disagree', () => {
+  it('say where powercap and perf events disagree', () => {
     const node = newNode(['rapl', 'raplperf']);
     const reader = node.open();
     reader.read();
     Object.assign(node, { atMs: 10_000, powercap: 500, perf: 500 });
     assert.equal(reader.read()?.disagreement, null);
-    // A reading of one alone compares nothing.
+    // A reading of one source alone is compared with nothing.
     Object.assign(node, { atMs: 20_000, powercap: 1000, perf: null });
     assert.equal(reader.read()?.disagreement, null);
     Object.assign(node, { atMs: 30_000, powercap: 1500, perf: 1500 });

@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 /** Longer than the pause between two looks. */
 const A_LOOK_MS = 1500;
 
-it('sources that fail go with the heartbeats, until they work again', async (t) => {
+it('heartbeats name the failing sources until they work again', async (t) => {
   const directory = temporaryDirectory();
   const path = join(directory, 'qmemacct.toml');
   const missing = join(directory, 'missing');
@@ -37,7 +37,7 @@ it('sources that fail go with the heartbeats, until they work again', async (t) 
   };
   assert.deepEqual(store.failing(), []);
   const failing = [{ source: 'diskusage', reason: `none of ${missing} exists` }];
-  // What this machine lacks, and nobody has asked for, is not among them.
+  // Sources that this machine lacks, and that no setting asks for, are not among them.
   await readUntil(missing, (found) => found === JSON.stringify(failing));
   await readUntil('/', (found) => found === '[]');
 });

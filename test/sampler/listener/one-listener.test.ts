@@ -45,7 +45,7 @@ interface Node {
   readonly connect: (take?: (reply: Reply) => void) => Promise<ListenerLink>;
 }
 
-/** A node of the test's own; its listeners end with it. */
+/** A node of the test's own, whose listeners are ended after the test. */
 function newNode(t: TestContext, linger: string): Node {
   const directory = temporaryDirectory();
   const settingsPath = join(directory, 'qmemacct.toml');
@@ -60,7 +60,7 @@ function newNode(t: TestContext, linger: string): Node {
         // Gone by itself.
       }
   });
-  // As often as it takes: on a busy machine one may need longer to come up than who asks for it waits.
+  // In several tries: on a busy machine a listener may need longer to start than one try waits.
   const connect = (take: (reply: Reply) => void = IGNORE.take): Promise<ListenerLink> =>
     until(() => connectListener(settingsPath, settings, { ...IGNORE, take }), 'a listener');
   return { settingsPath, settings, connect };
@@ -75,7 +75,7 @@ function takeOver({ settingsPath, settings }: Node): number {
   return child.pid ?? assert.fail('not started');
 }
 
-/** Forks that were heard by a link that follows this process. */
+/** Collects the children of the forks that a link reports. */
 function hearForks(heard: Set<number>): (reply: Reply) => void {
   return (reply) => {
     if (reply.kind === 'fork') heard.add(reply.child);
@@ -83,8 +83,8 @@ function hearForks(heard: Set<number>): (reply: Reply) => void {
 }
 
 describe('the listener of a node', () => {
-  it('is one, however many samplers start at once; told to retire it stays for those it has, and no longer', (t) =>
-    // Each has 5 s to come up and 2 s to greet: a machine that stands still for so long may try again.
+  it('is a single one for 12 samplers that start at once, and once retired ends with the last of them', (t) =>
+    // A listener has 5 s to start and 2 s to send its hello: a machine that stands still for longer may try again.
     oneOf(3, async () => {
       const node = newNode(t, 'listener_linger = 600\n');
       const { settings, settingsPath } = node;
@@ -99,50 +99,50 @@ describe('the listener of a node', () => {
       for (const link of links.slice(1)) link.close();
       await retireListener(settings);
       await sleep(500);
-      assert.ok(await links[0]?.sync(SYNC_WITHIN_MS), 'it left a sampler alone');
+      assert.ok(await links[0]?.sync(SYNC_WITHIN_MS), 'the listener ended before its last sampler');
       links[0]?.close();
-      await until(() => listenersOf(settingsPath).length === 0, 'it lingers');
+      await until(() => listenersOf(settingsPath).length === 0, 'the end of the listener');
       assert.ok(!existsSync(listenerPaths(settings).socket));
       await retireListener(settings);
     }));
 
-  it('has its place where the installation says while the configuration can’t be read', async (t) => {
+  it('runs where the installation says while the configuration can’t be read', async (t) => {
     const node = newNode(t, '');
     writeFileSync(node.settingsPath, 'run_dir = "/nowhere\n');
     takeOver(node);
-    await until(() => runningListener(node.settings) !== null, 'it is elsewhere');
+    await until(() => runningListener(node.settings) !== null, 'the listener in its place');
   });
 
-  it('goes where its place was taken away, and another one comes', async (t) => {
+  it('ends when its directory is removed, and is replaced by another one', async (t) => {
     const node = newNode(t, '');
     (await node.connect()).close();
     const first = runningListener(node.settings)?.pid;
     rmSync(listenerPaths(node.settings).directory, { recursive: true });
     const link = await node.connect();
-    await until(() => !listenersOf(node.settingsPath).includes(first ?? 0), 'the first stays');
-    assert.ok(await link.sync(SYNC_WITHIN_MS), 'the second went with it');
+    await until(() => !listenersOf(node.settingsPath).includes(first ?? 0), 'the end of the first');
+    assert.ok(await link.sync(SYNC_WITHIN_MS), 'the second ended with it');
     const second = runningListener(node.settings)?.pid;
     await until(() => String(listenersOf(node.settingsPath)) === String(second), 'one listener');
     link.close();
   });
 });
 
-describe('the node-wide sources', () => {
-  it('are read although no sampler has come, where the site says so', async (t) => {
+describe('the host-wide sources', () => {
+  it('are read without a sampler where the site sets node_series_always', async (t) => {
     const state = temporaryDirectory();
     const node = newNode(t, `listener_linger = 600\nnode_series_always = true\nstate_dir = "${state}"\n`);
     takeOver(node);
-    await until(() => existsSync(join(state, 'node.db')), 'nothing is kept');
+    await until(() => existsSync(join(state, 'node.db')), 'node.db');
     new NodeStore(state).close();
     const reader = openNodeReader(state);
     t.after(() => reader.close());
     const isThere = (): boolean => reader.readSeries(null, ['meminfo_memtotal_bytes'], 0, Date.now()).length === 1;
-    await until(isThere, 'no series come');
+    await until(isThere, 'a series');
   });
 });
 
 describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () => {
-  it('says whom the OOM killer ended', { skip: noOomKill }, async (t) => {
+  it('says which process the OOM killer killed', { skip: noOomKill }, async (t) => {
     const ends = new Map<number, string | null>();
     const link = await newNode(t, '').connect((reply) => {
       if (reply.kind === 'exit') ends.set(reply.pid, reply.oomKill);
@@ -153,7 +153,7 @@ describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () 
     other.kill('SIGKILL');
     await Promise.all([victim, other].map((child) => once(child, 'exit')));
     const pids = [victim, other].map(({ pid }) => pid ?? 0);
-    // The kernel sends the event of an exit after it has woken who waits for that.
+    // The kernel sends an exit event after it has woken the parent that waits.
     await until(async () => {
       assert.ok(await link.sync(SYNC_WITHIN_MS), 'the listener does not answer');
       return pids.every((pid) => ends.has(pid));
@@ -165,7 +165,7 @@ describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () 
     );
   });
 
-  it('stays when its last sampler has gone, and the next one hears of its job from the first fork', async (t) => {
+  it('stays after its last sampler, and gives the next one all events from its job’s first fork on', async (t) => {
     const node = newNode(t, '');
     const first = await node.connect();
     assert.ok(first.hello.stays);
@@ -174,7 +174,7 @@ describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () 
     const [pid] = listenersOf(node.settingsPath);
     const job = spawn(burner('events'), ['--children=5'], { stdio: 'ignore' });
     await new Promise((resolve) => job.once('exit', resolve));
-    // No sampler is there meanwhile, and the listener looks as seldom as it does.
+    // No sampler was connected while the job ran.
     const heard = new Set<number>();
     const next = await node.connect(hearForks(heard));
     next.follow([process.pid]);
@@ -185,7 +185,7 @@ describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () 
     next.close();
   });
 
-  /** Returns whether the new one has heard of a process that began before it had the place. */
+  /** Returns whether the new listener reported a process that began before it took over. */
   async function handOver(t: TestContext): Promise<boolean> {
     const node = newNode(t, '');
     const old = new Set<number>();
@@ -193,7 +193,7 @@ describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () 
     running.follow([process.pid]);
     const first = runningListener(node.settings)?.pid ?? 0;
     const second = takeOver(node);
-    // Jobs begin all the while, from before the new one is asked until after it has the place.
+    // Processes start all the time, until after the new listener has taken over.
     const begun: number[] = [];
     const fork = async (): Promise<void> => {
       const child = spawn('/bin/true', { stdio: 'ignore' });
@@ -202,7 +202,7 @@ describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () 
     };
     while (runningListener(node.settings)?.pid !== second) await fork();
     await fork();
-    assert.ok(await running.sync(SYNC_WITHIN_MS), 'the old one left its sampler alone');
+    assert.ok(await running.sync(SYNC_WITHIN_MS), 'the old listener ended before its sampler');
     assert.deepEqual(
       begun.filter((pid) => !old.has(pid)),
       [],
@@ -211,25 +211,25 @@ describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () 
     const next = await node.connect(hearForks(fresh));
     next.follow([process.pid]);
     assert.ok(await next.sync(SYNC_WITHIN_MS));
-    // Everything from the first that it heard on.
+    // The new listener reports everything from the first process that it reports on.
     const from = begun.findIndex((pid) => fresh.has(pid));
-    assert.ok(from >= 0, 'it does not hear');
+    assert.ok(from >= 0, 'the new listener reports nothing');
     assert.deepEqual(
       begun.slice(from).filter((pid) => !fresh.has(pid)),
       [],
     );
     running.close();
-    await until(() => !listenersOf(node.settingsPath).includes(first), 'the old one stays');
-    await until(() => String(listenersOf(node.settingsPath)) === String(second), 'the new one alone');
+    await until(() => !listenersOf(node.settingsPath).includes(first), 'the end of the old listener');
+    await until(() => String(listenersOf(node.settingsPath)) === String(second), 'the new listener alone');
     assert.ok(await next.sync(SYNC_WITHIN_MS));
     next.close();
     return from < begun.length - 1;
   }
 
-  it('hands over without a gap: the old one serves its jobs to their end, the new one hears before it has the place', async (t) => {
-    // None may have begun in that time; one that hears only when it has the place would never hear of one.
+  it('is replaced without a gap: the old one serves its sampler to the end, the new one hears before it takes over', async (t) => {
+    // In one try, no process may begin in that time; a listener that hears too late fails in all tries.
     let early = false;
     for (let tries = 0; tries < 20 && !early; tries++) early = await handOver(t);
-    assert.ok(early, 'it began to hear only when it had the place');
+    assert.ok(early, 'the new listener heard nothing before it took over');
   });
 });

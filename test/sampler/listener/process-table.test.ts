@@ -37,7 +37,7 @@ export function threadRecord(pid: number, changes: Partial<ExitRecord> = {}): Ex
   };
 }
 
-/** As the kernel sent it. */
+/** A record as the kernel sent it. */
 const sent = (pid: number, changes: Partial<ExitRecord> = {}): SentRecord => ({
   pid,
   read: () => threadRecord(pid, changes),
@@ -54,7 +54,7 @@ const fork = (at: number, parent: number, childPid: number, childTgid = childPid
 const exit = (at: number, pid: number, tgid = pid): ThreadEvent => ({ kind: 'exit', at, pid, tgid, signal: 0 });
 
 describe('the table of processes', () => {
-  it('tells of a process with one thread as it is', () => {
+  it('passes on the events and the exit record of a process with one thread', () => {
     const table = newProcessTable(new Map());
     table.records([sent(20)]);
     const events = table.events([fork(1, 10, 20), { kind: 'exec', at: 2, pid: 20, tgid: 20 }, exit(3, 20)]);
@@ -80,7 +80,7 @@ describe('the table of processes', () => {
     );
   });
 
-  it('ends a process with its last thread, though the first had gone before: marks are maxima, the rest are sums', () => {
+  it('ends a process with its last thread: marks are the maxima of its threads, other figures the sums', () => {
     const table = newProcessTable(new Map());
     assert.equal(table.events([fork(1, 10, 20), fork(2, 20, 21, 20), fork(3, 20, 22, 20)]).length, 1);
     table.records([sent(20, { rssBytes: 9 * MIB }), sent(21), sent(22, { rssBytes: 11 * MIB })]);
@@ -94,7 +94,7 @@ describe('the table of processes', () => {
     assert.deepEqual([end.account.threads, end.account.threadExits, end.account.whole], [3, 3, true]);
   });
 
-  it('has the name of its first thread, in whatever order they end', () => {
+  it('names a process after its first thread, in whatever order its threads end', () => {
     const ended = (...order: readonly number[]): string | undefined => {
       const table = newProcessTable(new Map([[20, [20, 21, 22]]]));
       const names = new Map([
@@ -109,11 +109,11 @@ describe('the table of processes', () => {
     assert.equal(ended(20, 21, 22), 'java');
     assert.equal(ended(21, 20, 22), 'java');
     assert.equal(ended(22, 21, 20), 'java');
-    // The first one's record was lost: what another thread is called says nothing of the process.
+    // The first thread's record was lost: the name of another thread says nothing about the process.
     assert.equal(ended(21, -20, 22), '');
   });
 
-  it('says when records are missing: of some threads, of the last, of all', () => {
+  it('says when exit records are missing: of some threads, of the last, of all', () => {
     const ended = (records: readonly number[]): readonly unknown[] => {
       const table = newProcessTable(new Map([[20, [20, 21]]]));
       table.records(records.map((pid) => sent(pid)));
@@ -127,11 +127,11 @@ describe('the table of processes', () => {
     assert.deepEqual(ended([]), []);
   });
 
-  it('has one thread of the process’s own number after an exec, whoever called it', () => {
+  it('has one thread, with the process’s pid, after an exec by any thread', () => {
     const table = newProcessTable(new Map());
     table.records([sent(20), sent(21), sent(22)]);
     table.events([fork(1, 10, 20), fork(2, 20, 21, 20), fork(2, 20, 22, 20)]);
-    // Thread 22 calls exec: the others end, one of them only after the exec has been told.
+    // Thread 22 calls exec: the others end, one of them only after the event of the exec.
     const between = table.events([exit(3, 20), { kind: 'exec', at: 4, pid: 20, tgid: 20 }, exit(4.5, 21, 20)]);
     assert.deepEqual(
       between.map((event) => event.kind),

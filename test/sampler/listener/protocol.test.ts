@@ -76,7 +76,7 @@ const request: fc.Arbitrary<Request> = fc.oneof(
   record({ kind: kind('retire') }),
 );
 
-/** JSON that is none of ours, torn lines, plain text. */
+/** Plain text, JSON that is no message, torn lines. */
 const garbage = fc.oneof(
   fc.string(),
   fc.json(),
@@ -84,7 +84,7 @@ const garbage = fc.oneof(
 );
 
 describe('replies', () => {
-  it('come back as they were, a line each', () => {
+  it('are decoded as they were encoded, one line each', () => {
     fc.assert(
       fc.property(reply, (one) => {
         const line = encodeReply(one);
@@ -95,7 +95,7 @@ describe('replies', () => {
     );
   });
 
-  it('of any line are sound, or null', () => {
+  it('decoded from any line are valid or null', () => {
     fc.assert(
       fc.property(garbage, (line) => {
         const decoded = decodeReply(line);
@@ -120,11 +120,11 @@ describe('replies', () => {
 });
 
 describe('requests', () => {
-  it('come back as they were', () => {
+  it('are decoded as they were encoded', () => {
     fc.assert(fc.property(request, (one) => assert.deepEqual(decodeRequest(JSON.stringify(one)), one)));
   });
 
-  it('of any line are sound, or null', () => {
+  it('decoded from any line are valid or null', () => {
     fc.assert(
       fc.property(garbage, (line) => {
         const decoded = decodeRequest(line);
@@ -152,7 +152,7 @@ describe('lineSplitter', () => {
     );
   });
 
-  it('keeps no line without an end', () => {
+  it('drops a line that is too long', () => {
     const found: string[] = [];
     const take = lineSplitter((one) => found.push(one), 10);
     take('x'.repeat(100));

@@ -23,7 +23,7 @@ const moments = (replies: readonly Reply[]): readonly number[] =>
   replies.flatMap((reply) => ('at' in reply ? [reply.at] : []));
 
 describe('the router', () => {
-  it('tells each follower of its own descendants', () => {
+  it('sends each follower the events of its own descendants', () => {
     const { router, heard } = routed();
     router.follow('a', [10]);
     router.follow('b', [11]);
@@ -33,7 +33,7 @@ describe('the router', () => {
     assert.deepEqual([heard('a'), heard('b')], [ofA, ofB]);
   });
 
-  it('tells two followers of what descends from both of theirs', () => {
+  it('sends the events of common descendants to both followers', () => {
     const { router, heard } = routed();
     router.follow('outer', [10]);
     router.events([fork(1, 10, 20)]);
@@ -43,7 +43,7 @@ describe('the router', () => {
     assert.deepEqual(heard('inner'), [fork(2, 20, 21), exit(3, 21)]);
   });
 
-  it('tells one who comes late of what was before, and goes on from there', () => {
+  it('sends a late follower the earlier events, then the later ones', () => {
     const { router, heard } = routed();
     const past = [fork(1, 10, 20), exec(2, 20), fork(3, 20, 21), exit(4, 20)];
     router.events(past);
@@ -53,17 +53,17 @@ describe('the router', () => {
     assert.deepEqual(heard('late'), [...past, exec(6, 21), fork(7, 10, 22)]);
   });
 
-  it('takes a number that is used again for another process', () => {
+  it('takes a reused pid for another process', () => {
     const { router, heard } = routed();
     router.follow('a', [10]);
     router.events([fork(1, 10, 20), exit(2, 20), fork(3, 99, 20), exec(4, 20), exit(5, 20)]);
     assert.deepEqual(heard('a'), [fork(1, 10, 20), exit(2, 20)]);
-    // Its exit was lost.
+    // The exit of process 30 was lost.
     router.events([fork(6, 10, 30), fork(7, 99, 30), exec(8, 30)]);
     assert.deepEqual(heard('a').slice(2), [fork(6, 10, 30)]);
   });
 
-  it('tells everyone of a loss, and those who come later nothing of before it', () => {
+  it('reports a loss to all followers, and sends later ones no events from before it', () => {
     const { router, heard } = routed();
     router.follow('a', [10]);
     router.follow('b', [11]);
@@ -75,7 +75,7 @@ describe('the router', () => {
     assert.deepEqual(heard('late'), []);
   });
 
-  it('tells one who has left nothing more, and others as before', () => {
+  it('sends nothing to a follower that has left, and goes on with the others', () => {
     const { router, heard } = routed();
     router.follow('a', [10]);
     router.follow('b', [10]);
@@ -85,7 +85,7 @@ describe('the router', () => {
     assert.deepEqual([heard('a'), heard('b').length], [[], 2]);
   });
 
-  it('tells of those that were forked before anyone listened, once they are asked for', () => {
+  it('sends the earlier events of a process once it is followed', () => {
     const { router, heard } = routed();
     router.events([fork(1, 20, 21), exec(2, 21)]);
     router.follow('a', [10]);
@@ -95,7 +95,7 @@ describe('the router', () => {
     assert.deepEqual(moments(heard('a')), [1, 2, 3, 4]);
   });
 
-  it('tells nothing twice, however often it is asked for', () => {
+  it('sends no event twice, however often its process is followed', () => {
     const { router, heard } = routed();
     router.events([fork(1, 10, 11), fork(2, 11, 12), exec(3, 12)]);
     router.follow('a', [12, 11, 10]);
@@ -105,7 +105,7 @@ describe('the router', () => {
     assert.deepEqual(moments(heard('a')), [1, 2, 3, 4]);
   });
 
-  it('tells nothing of an older process of the same number', () => {
+  it('sends nothing of an earlier process with the same pid', () => {
     const { router, heard } = routed();
     router.events([fork(1, 10, 11), fork(2, 11, 12), exit(3, 11), fork(4, 90, 10), fork(5, 10, 14), fork(6, 90, 11)]);
     router.follow('a', [10]);
@@ -113,14 +113,14 @@ describe('the router', () => {
     assert.deepEqual(moments(heard('a')), [5, 8]);
   });
 
-  describe('of a process whose parent has ended', () => {
+  describe('with a process whose parent has ended', () => {
     const others = { parent: 1, groups: '0' };
     const orphan = { parent: 1, groups: '1000 100 20001' };
     const begun = [fork(1, 10, 20), fork(2, 20, 21), exit(3, 20)];
     const strays = (replies: readonly Reply[]): readonly unknown[] => replies.filter(({ kind }) => kind === 'stray');
-    const told = [{ kind: 'stray', maker: 21 }];
+    const strayOf21 = [{ kind: 'stray', maker: 21 }];
 
-    it('says that its new parent got a child that it may have made', () => {
+    it('reports once a stray child of the new parent, which the process may have made', () => {
       const origins = new Map([
         [21, orphan],
         [30, orphan],
@@ -132,13 +132,13 @@ describe('the router', () => {
       router.events([...begun, fork(4, 1, 31), fork(5, 2, 30)]);
       assert.deepEqual(strays(heard('a')), []);
       router.events([fork(6, 1, 30)]);
-      assert.deepEqual([strays(heard('a')), strays(heard('b'))], [told, []]);
-      // Once is enough: its job's bounds stay open.
+      assert.deepEqual([strays(heard('a')), strays(heard('b'))], [strayOf21, []]);
+      // One report is enough: the job's bounds stay open.
       router.events([fork(7, 1, 30)]);
-      assert.deepEqual(strays(heard('a')), told);
+      assert.deepEqual(strays(heard('a')), strayOf21);
     });
 
-    it('says nothing more once it has ended', () => {
+    it('reports no stray child after the end of the process', () => {
       const { router, heard } = routed(
         new Map([
           [21, orphan],
@@ -150,23 +150,23 @@ describe('the router', () => {
       assert.deepEqual(strays(heard('a')), []);
     });
 
-    it('says so of a child that has gone before it was looked at', () => {
+    it('reports a stray child that ended before it was looked at', () => {
       const { router, heard } = routed(new Map([[21, orphan]]));
       router.follow('a', [10]);
       router.events([...begun, fork(4, 1, 30), exit(5, 30)]);
-      assert.deepEqual(strays(heard('a')), told);
+      assert.deepEqual(strays(heard('a')), strayOf21);
     });
 
-    it('knows it, too, where it was so before anyone followed', () => {
+    it('reports a stray child where the parent had ended before anyone followed', () => {
       const { router, heard } = routed(new Map([[21, orphan]]));
       router.events(begun);
       router.follow('a', [10]);
       router.follow('a', [10]);
       router.events([fork(4, 1, 30)]);
-      assert.deepEqual(strays(heard('a')), told);
+      assert.deepEqual(strays(heard('a')), strayOf21);
     });
 
-    it('counts its children as before where the new parent is of the job', () => {
+    it('sends plain forks where the new parent belongs to the job', () => {
       const { router, heard } = routed(new Map([[22, { ...orphan, parent: 20 }]]));
       router.follow('a', [10]);
       const events = [fork(1, 10, 20), fork(2, 20, 21), fork(3, 21, 22), exit(4, 21), fork(5, 20, 30)];
@@ -175,7 +175,7 @@ describe('the router', () => {
     });
   });
 
-  it('tells the same, however early the follower came', () => {
+  it('sends the same events, however late the follower comes', () => {
     const pid = fc.integer({ min: 10, max: 16 });
     const event = fc.oneof(
       fc.tuple(pid, pid).map(
