@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 import { silentFileSystem } from './silent-fuse';
 import { until } from '../../support/until';
 
-/** Of sources that hang; the others have all the time that a busy machine may take. */
+/** Deadline of the sources that hang; others have `LONG_MS`, for a busy machine. */
 const DEADLINE_MS = 400;
 const HANGING = ['file'];
 const LONG_MS = 60_000;
@@ -41,7 +41,7 @@ function values(answer: readonly Reading[] | Unavailable): readonly number[] {
   return answer.map(({ value }) => value);
 }
 
-/** A zombie that nobody has waited for yet has ended. */
+/** Whether the process exists; a zombie does not. */
 function exists(pid: number | null): boolean {
   try {
     return pid !== null && !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
@@ -64,7 +64,7 @@ function setStart(proc: string, pid: number, ticks: number): void {
 }
 
 describe('the helper process', () => {
-  it('reads sources of the registry, by the product', async (t) => {
+  it('reads the sources of the registry with the product’s own program', async (t) => {
     const helper = new Helper({ settingsPath: '/nonexistent/qmemacct.toml', deadlineMs: () => 60_000 });
     t.after(() => helper.close());
     assert.equal(values(await helper.read('loadavg')).length, 5);
@@ -77,7 +77,7 @@ describe('the helper process', () => {
     assert.equal(helper.state().started, 1);
   });
 
-  it('starts nothing before the first request, and one process for all of them', async (t) => {
+  it('is started with the first request, once for all of them', async (t) => {
     const helper = helperWith(t, '[sources.good]\nanswer = 43\n');
     assert.deepEqual(helper.state(), { pid: null, started: 0, abandoned: 0 });
     const answers = await Promise.all([helper.read('good'), helper.read('pid'), helper.read('pid')]);
@@ -86,11 +86,11 @@ describe('the helper process', () => {
     assert.deepEqual(values(answers[1]), [helper.state().pid]);
   });
 
-  it('takes a long answer', async (t) => {
+  it('answers with 20,000 readings', async (t) => {
     assert.equal(values(await helperWith(t, '').read('big')).length, 20_000);
   });
 
-  it('gets nothing from the environment, and stands where it stops no file system from being unmounted', async (t) => {
+  it('gets nothing from the environment, works in / and has the OOM score 0', async (t) => {
     const helper = helperWith(t, '');
     const environment = await helper.read('environment');
     assert.ok(!isUnavailable(environment));
@@ -111,7 +111,7 @@ describe('the helper process', () => {
     assert.equal(helper.state().started, 1);
   });
 
-  it('does with the defaults where the settings can not be used', async (t) => {
+  it('uses the defaults where the settings can’t be used', async (t) => {
     const settingsPath = join(temporaryDirectory(), 'qmemacct.toml');
     writeFileSync(settingsPath, 'interval = "never"\n');
     const helper = new Helper({ settingsPath, deadlineMs: () => 60_000 });
@@ -132,46 +132,46 @@ describe('the helper process', () => {
       assert.equal(why(await helper.read(source)), reason);
       assert.deepEqual(values(await helper.read('good')), [42]);
       assert.equal(helper.state().started, 2);
-      await until(() => !exists(pid) && helper.state().abandoned === 0, 'the old one is gone');
+      await until(() => !exists(pid) && helper.state().abandoned === 0, 'the end of the old helper');
     });
 
-  it('tells that it can not be started', async (t) => {
+  it('is reported where it can’t be started', async (t) => {
     const helper = helperWith(t, '', { script: '/nonexistent/helper.js' });
     assert.match(why(await helper.read('good')), /^the helper process ended \(/);
     const wrong = helperWith(t, '', { nodeOptions: ['--no-such-option'] });
     assert.match(why(await wrong.read('good')), /^the helper process ended \(.*no-such-option/);
   });
 
-  it('is started anew after it was killed while it had nothing to do', async (t) => {
+  it('is started anew after it was killed while idle', async (t) => {
     const helper = helperWith(t, '');
     const [pid = 0] = values(await helper.read('pid'));
     process.kill(pid, 'SIGKILL');
-    await until(() => helper.state().pid === null, 'its end is known');
+    await until(() => helper.state().pid === null, 'the report of its end');
     assert.notDeepEqual(values(await helper.read('pid')), [pid]);
   });
 
-  it('ends when nobody has asked it for a while', async (t) => {
+  it('ends after a while without a request', async (t) => {
     const helper = helperWith(t, '', { idleMs: 100 });
     const [pid = 0] = values(await helper.read('pid'));
-    await until(() => !exists(pid), 'it is gone');
-    await until(() => helper.state().abandoned === 0, 'nothing is counted as abandoned');
+    await until(() => !exists(pid), 'its end');
+    await until(() => helper.state().abandoned === 0, 'no abandoned helper');
     assert.deepEqual(values(await helper.read('good')), [42]);
     assert.equal(helper.state().started, 2);
   });
 
-  it('is closed with what waits', async (t) => {
+  it('is closed, with an answer to the requests that wait', async (t) => {
     const helper = helperWith(t, '[sources.slow]\nms = 60000\n', { deadlineMs: () => 30_000 });
     const [pid = 0] = values(await helper.read('pid'));
     const waiting = [helper.read('slow'), helper.read('good')];
     await setImmediate();
     await helper.close();
-    // It has been killed; `close` waits for no more than a second.
-    await until(() => !exists(pid), 'it is gone');
+    // It has been killed, but `close` waits for a second at most.
+    await until(() => !exists(pid), 'its end');
     assert.deepEqual((await Promise.all(waiting)).map(why), ['the helper process was ended', 'the sampler is ending']);
     assert.equal(why(await helper.read('good')), 'the sampler is ending');
   });
 
-  it('ends with the process that started it, however that ends', async () => {
+  it('ends with the process that started it, even if that is killed', async () => {
     const script = join(temporaryDirectory(), 'parent.js');
     const module = require.resolve('../../../src/sampler/helper/helper');
     writeFileSync(
@@ -187,7 +187,7 @@ describe('the helper process', () => {
     assert.ok(exists(pid));
     parent.kill('SIGKILL');
     await once(parent, 'exit');
-    await until(() => !exists(pid), 'the helper has ended');
+    await until(() => !exists(pid), 'the end of the helper');
   });
 
   it('answers no more than 64 requests at a time', async (t) => {
@@ -199,7 +199,7 @@ describe('the helper process', () => {
 });
 
 describe('a source that hangs', () => {
-  it('costs its own reading and one process; the next is answered by a fresh one', async (t) => {
+  it('costs its own reading and one helper; the next source is answered by a new one', async (t) => {
     const fifo = join(temporaryDirectory(), 'fifo');
     makeFifo(fifo, 0o600);
     const helper = helperWith(t, `[sources.file]\npath = "${fifo}"\n`);
@@ -211,10 +211,10 @@ describe('a source that hangs', () => {
     assert.equal(why(hung), 'did not answer within 0.4 s');
     assert.deepEqual(values(good), [42]);
     assert.ok(took >= DEADLINE_MS && took < DEADLINE_MS + 30_000, `${took} ms`);
-    await until(() => !exists(pid) && helper.state().abandoned === 0, 'it is gone');
+    await until(() => !exists(pid) && helper.state().abandoned === 0, 'its end');
   });
 
-  it('is given its time from when the process is there', (t) =>
+  it('has a deadline that counts from the start of the helper’s work', (t) =>
     oneOf(3, async () => {
       const late = join(temporaryDirectory(), 'late.js');
       writeFileSync(late, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1200);');
@@ -223,7 +223,7 @@ describe('a source that hangs', () => {
       assert.deepEqual(values(await helper.read('slow')), [1]);
     }));
 
-  it('is put off after three times, longer each time, and asked again when it has been fixed', async (t) => {
+  it('is put off after three times, for longer each time, until it answers again', async (t) => {
     const fifo = join(temporaryDirectory(), 'fifo');
     makeFifo(fifo, 0o600);
     let clock = 0;
@@ -250,7 +250,7 @@ describe('a source that hangs', () => {
     assert.equal(why(await helper.read('file')), 'did not answer within 0.1 s');
   });
 
-  it('that has answered in time is believed, however late the sampler itself comes to read it', (t) =>
+  it('is not one whose answer came in time, however late the sampler reads it', (t) =>
     oneOf(5, async () => {
       const deadlineMs = (source: string): number => (source === 'slow' ? 600 : LONG_MS);
       const helper = helperWith(t, '[sources.slow]\nms = 50\n', { deadlineMs });
@@ -261,7 +261,7 @@ describe('a source that hangs', () => {
       assert.deepEqual(values(await answer), [1]);
     }));
 
-  it('beyond SIGKILL is abandoned; of four such processes no fifth is made', async (t) => {
+  it('beyond SIGKILL is abandoned with its helper, and after four such helpers no fifth is started', async (t) => {
     const silent = await silentFileSystem(t, temporaryDirectory());
     if (typeof silent === 'string') {
       t.skip(silent);
@@ -279,25 +279,25 @@ describe('a source that hangs', () => {
         assert.equal(why(await helper.read('file')), 'did not answer within 0.2 s');
         if (i < 4) assert.deepEqual(values(await helper.read('good')), [42]);
         await delay(200);
-        // One that was killed before it came to read has died: another is made.
+        // A helper that was killed before it began to read has ended: the next one is tried.
         return helper.state().abandoned >= i;
-      }, 'one that is beyond SIGKILL');
+      }, 'a helper beyond SIGKILL');
     const before = performance.now();
     assert.match(why(await helper.read('good')), /^4 helper processes hang in the kernel/);
     assert.ok(performance.now() - before < LONG_MS / 2);
     await silent.end();
-    await until(() => helper.state().abandoned === 0, 'they have ended');
+    await until(() => helper.state().abandoned === 0, 'the end of the abandoned helpers');
     assert.deepEqual(values(await helper.read('good')), [42]);
   });
 });
 
-describe('a process that hangs its reader', () => {
+describe('a process at which the helper hangs', () => {
   const pssOf = (answer: readonly Reading[] | Unavailable): readonly (number | undefined)[] => {
     assert.ok(!isUnavailable(answer), why(answer));
     return answer.filter(({ metric }) => metric === 'pss_bytes').map(({ pid }) => pid);
   };
 
-  it('is left out until its pid names another one; the others are read next time', async (t) => {
+  it('is left out until its pid is another process’s, and the others are read', async (t) => {
     const proc = fakeProc();
     const rollup = join(proc, '4242', 'smaps_rollup');
     renameSync(rollup, `${rollup}.real`);
@@ -307,7 +307,7 @@ describe('a process that hangs its reader', () => {
     const begin = (): Helper =>
       helperWith(t, `[sources.place]\nproc = "${proc}"\n`, { deadlineMs: () => patience, procRoot: proc });
     let helper = begin();
-    // Where the helper has not come to read anything after 0.2 s, no process is to blame.
+    // If the helper has not begun to read after 0.2 s, no process is to blame.
     await oneOf(5, async () => {
       helper = begin();
       assert.equal(
@@ -324,18 +324,18 @@ describe('a process that hangs its reader', () => {
     assert.deepEqual(pssOf(await helper.read('pss', pids)), [4242, 4243]);
   });
 
-  it('has the deadline for itself', (t) =>
+  it('has a deadline of its own', (t) =>
     oneOf(5, async () => {
       const helper = helperWith(t, '[sources.steps]\nms = 150\n', { deadlineMs: () => 600 });
       assert.equal(values(await helper.read('steps', [1, 2, 3, 4, 5, 6])).length, 6);
     }));
 
-  it('that hangs is put off for the job that it is of, and for no other', async (t) => {
+  it('is put off for its own job only', async (t) => {
     const deadlineMs = (): number => patience;
     let patience = LONG_MS;
     const helper = helperWith(t, '[sources.steps]\nhangs_from = 4000000\n', { deadlineMs });
     assert.deepEqual(values(await helper.read('steps', [1, 2])), [1, 1]);
-    // No such processes: nothing is held against them, as for one that has ended meanwhile.
+    // These processes don't exist: like ones that have ended, they are not left out by pid.
     const hostile = [4_500_000, 4_500_001];
     for (let i = 0; i < 3; i++) {
       patience = 100;
@@ -347,14 +347,14 @@ describe('a process that hangs its reader', () => {
     assert.deepEqual(values(await helper.read('steps', [1, 2])), [1, 1]);
   });
 
-  it('can not stretch a request without end', (t) =>
+  it('can’t make a request last longer than 12 deadlines', (t) =>
     oneOf(10, async () => {
       const helper = helperWith(t, '[sources.steps]\nms = 50\n', { deadlineMs: () => 150 });
       const pids = Array.from({ length: 200 }, (_, index) => index + 1);
       assert.equal(why(await helper.read('steps', pids)), 'did not end within 1.8 s');
     }));
 
-  it('costs a little for telling where the helper is', async (t) => {
+  it('is found among 10,000, each of which the helper names before it reads it', async (t) => {
     const helper = helperWith(t, '', { deadlineMs: () => 60_000 });
     const pids = Array.from({ length: 10_000 }, (_, index) => index + 1);
     assert.equal(values(await helper.read('steps', pids)).length, 10_000);

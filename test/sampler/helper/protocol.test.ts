@@ -12,7 +12,7 @@ import {
 import { unavailable } from '../../../src/sources/source';
 
 describe('the lines between sampler and helper', () => {
-  it('come back as they were', () => {
+  it('are parsed as they were written', () => {
     for (const request of [
       { id: 1, source: 'ipmi' },
       { id: 2, source: 'pss', pids: [] },
@@ -36,7 +36,7 @@ describe('the lines between sampler and helper', () => {
       assert.equal(line.indexOf('\n'), line.length - 1);
   });
 
-  it('are refused when they are something else', () => {
+  it('are null where they are malformed', () => {
     for (const line of [
       '',
       'null',
@@ -63,7 +63,7 @@ describe('the lines between sampler and helper', () => {
       assert.equal(parseRequest(line), null, line);
   });
 
-  it('never throw, whatever comes', () => {
+  it('give finite values, and never throw, on any text', () => {
     fc.assert(
       fc.property(
         fc.oneof(

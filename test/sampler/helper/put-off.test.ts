@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { putOff, type PutOff } from '../../../src/sampler/helper/helper';
 
 describe('putOff', () => {
-  it('bears two failures, and doubles from 30 s to 10 min then', () => {
+  it('allows two failures, then doubles the wait from 30 s to 10 min', () => {
     let state: PutOff | undefined;
     const waits: number[] = [];
     for (let i = 0; i < 9; i++) {
@@ -13,7 +13,7 @@ describe('putOff', () => {
     assert.deepEqual(waits, [0, 0, 30, 60, 120, 240, 480, 600, 600]);
   });
 
-  it('stays at 10 min for ever', () => {
+  it('stays at 10 min after thousands of failures', () => {
     assert.equal(putOff({ failures: 5000, untilMs: 0 }, 0).untilMs, 600_000);
   });
 });

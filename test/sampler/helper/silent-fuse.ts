@@ -8,11 +8,11 @@ import { packageRoot } from '../../../src/base/package-root';
 export interface SilentFileSystem {
   /** A file of it: opening works, reading hangs. */
   readonly file: string;
-  /** Fails all reads that hang, and takes it away. */
+  /** Ends all hanging reads with an error, and unmounts the file system. */
   readonly end: () => Promise<void>;
 }
 
-/** Mounts silent-fuse.c below `directory`, or tells why that can't be done here. */
+/** Mounts silent-fuse.c below `directory`, or returns why that can't be done here. */
 export async function silentFileSystem(t: TestContext, directory: string): Promise<SilentFileSystem | string> {
   const program = join(directory, 'silent-fuse');
   const source = join(packageRoot(), 'test', 'sampler', 'helper', 'silent-fuse.c');

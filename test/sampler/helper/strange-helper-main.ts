@@ -39,7 +39,7 @@ const table = loadSettings(settingsPath).sources.place;
 serveStandardStreams(settingsPath, {
   nodeSources: [
     source('file', { path: '' }, ({ options }) => [
-      // However long that takes.
+      // Hangs where the file is a FIFO.
       reading('file_bytes', readFileSync(String(options.path)).length),
     ]),
     source('good', { answer: 42 }, ({ options }) => [reading('good', Number(options.answer))]),
