@@ -7,7 +7,7 @@ import { parseSettings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('destinationNow', () => {
-  it('is what the configuration says now; without one, what it said', () => {
+  it('is the one configured now, or the earlier one where the configuration is gone', () => {
     const path = join(temporaryDirectory(), 'qmemacct.toml');
     const begun = parseSettings('accounting = "/old/accounting.db"', path);
     assert.equal(destinationNow(path, begun), begun);
@@ -15,7 +15,7 @@ describe('destinationNow', () => {
     const now = destinationNow(path, begun);
     assert.equal(now.accounting, 'postgres://hooks@db/site');
     assert.equal(now.accounting_credentials, '/etc/qmemacct/pgpass');
-    // An editor has moved it away.
+    // As while an editor replaces the file.
     rmSync(path);
     assert.equal(destinationNow(path, begun), begun);
     writeFileSync(path, 'accounting = "postgres://hooks:secret@db/site"');

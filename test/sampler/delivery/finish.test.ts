@@ -29,7 +29,7 @@ describe('keyOfRun', () => {
     });
   });
 
-  it('names the task of an array, and this machine where Grid Engine’s name for it is unknown', () => {
+  it('names the array task, and this host by its hostname where config is missing', () => {
     const key = keyOfRun(run(3), undescribed(3, ''), DEFAULT_SETTINGS);
     assert.equal(key.task_id, 3);
     assert.equal(key.host, hostname());
@@ -57,7 +57,7 @@ describe('the private record', () => {
     assert.equal(statSync(join(directory, 'record.json')).mode & 0o777, 0o600);
   });
 
-  it('leaves out the series where there is no room', () => {
+  it('leaves out the series, then the granted hosts, where there is no room', () => {
     const directory = temporaryDirectory();
     writePrivateRecord(directory, record, 2000);
     assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), { ...record, series: null });
@@ -69,7 +69,7 @@ describe('the private record', () => {
     assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), withHosts);
   });
 
-  it('is not a directory', () => {
+  it('is null where it is a directory, and needs its run directory to be written', () => {
     const directory = temporaryDirectory();
     mkdirSync(join(directory, 'record.json'));
     assert.equal(readPrivateRecord(directory), null);

@@ -115,7 +115,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.equal(existsSync(path), false, 'is left');
   }
 
-  it('are taken as their owner’s word', (t) => {
+  it('are taken as self-reported, with the user in their run id', (t) => {
     const node = newNode(t);
     const path = node.hand('1516.0.abc', text({ trust: 'root' }));
     assert.deepEqual(node.pass(), { taken: 1, problems: [] });
@@ -124,7 +124,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.deepEqual(node.pass(), { taken: 0, problems: [] });
   });
 
-  it('are taken and cleared whatever bytes their names have', (t) => {
+  it('are taken or removed, whatever bytes their file names have', (t) => {
     const node = newNode(t);
     const named = (end: string): Buffer =>
       Buffer.concat([Buffer.from(`${node.outbox}/`), Buffer.from(`\xe9\xff${end}`, 'latin1')]);
@@ -140,16 +140,15 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.deepEqual(readdirSync(node.outbox), []);
   });
 
-  it('are of who owns the file, wherever they say to come from', (t) => {
+  it('get the file’s owner and this host, whatever host they name', (t) => {
     const node = newNode(t);
     node.hand('a', text({ owner: null, host: 'elsewhere' }));
     assert.equal(node.pass().taken, 1);
     const [first] = node.delivered();
     assert.deepEqual([first?.owner, first?.host], ['nobody', hostname()]);
-    assertRefused(newNode(t), '', /^$/);
   });
 
-  it('are of keys that no other user can name, whatever run they say to be of', (t) => {
+  it('have keys that no other user can have, whatever run they name', (t) => {
     const node = newNode(t);
     node.hand('a', text());
     node.hand('b', text({ owner: 'daemon', revision: NOW }), DAEMON);
@@ -166,7 +165,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
     );
   });
 
-  it('are refused in the name of another, or of nobody', (t) => {
+  it('are refused where they name another owner, or where the host does not know theirs', (t) => {
     const node = newNode(t);
     for (const owner of ['alice', 'root'])
       assertRefused(
@@ -177,13 +176,13 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assertRefused(node, node.hand('a', text({ owner: null }), 4_000_000_001), /whom this host does not know/);
   });
 
-  it('are refused of a run that root’s hooks account', (t) => {
+  it('are refused for a run of root’s hooks', (t) => {
     const node = newNode(t);
     node.store.saveProgress(runDirectoryName(RUN), 0, record({ trust: 'root', status: 'running' }), []);
     assertRefused(node, node.hand('a', text()), /is about job 1516, which root's hooks account/);
   });
 
-  it('are refused where they say what no hook of a user can know', (t) => {
+  it('are refused where they say what a user’s hook can’t know', (t) => {
     const node = newNode(t);
     const account = { wallclock_seconds: 1, cpu_seconds: 1, lines: 1 };
     for (const [changes, why] of [
@@ -197,7 +196,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
       assertRefused(node, node.hand('a', JSON.stringify({ ...record(), ...changes })), why);
   });
 
-  it('are refused with times when the job can’t have been', (t) => {
+  it('are refused with impossible times', (t) => {
     const node = newNode(t);
     const boot = NOW - uptimeSeconds() * 1000;
     const peak = bracketOf(1);
@@ -227,7 +226,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assertRefused(node, node.hand('deep', '['.repeat(60_000)), /not JSON/);
   });
 
-  it('are no links, of either kind, no FIFOs, no directories, no giants', (t) => {
+  it('are refused as links of either kind, as directories and above 64 KiB', (t) => {
     const node = newNode(t);
     const secret = join(node.settings.state_dir, 'secret');
     writeFileSync(secret, text());
@@ -251,7 +250,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.equal(existsSync(path), false);
   });
 
-  it('are so many, and so much, of one user on a day', (t) => {
+  it('are limited in number and in bytes per user and day', (t) => {
     const node = newNode(t);
     const handAll = (): void => {
       for (let job = 1; job <= 5; job++) node.hand(`${job}`, text({ job_id: job }));
@@ -270,11 +269,11 @@ describe('records that users hand in', { skip: notRoot }, () => {
     handAll();
     assert.equal(node.pass({ bytesPerDay: 3.5 * text().length }).taken, 2);
     assert.equal(node.store.outbox(100).length, 7);
-    // A day is a day of its own.
+    // The next day is counted by itself.
     assert.deepEqual(node.store.handed(NOBODY, Math.floor(NOW / DAY) + 1), { records: 0, bytes: 0 });
   });
 
-  it('of one are taken though another has left thousands, in whatever time a pass has', (t) => {
+  it('of one user are taken though another has left hundreds, in a pass of limited time', (t) => {
     const node = newNode(t);
     for (let index = 0; index < 500; index++) node.hand(`flood${index}`, 'x');
     node.hand('other', text({ owner: 'daemon' }), 1);
@@ -292,7 +291,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.equal(readdirSync(node.outbox).length <= left - 100, true);
   });
 
-  it('are taken in though there are more names than a pass has time for', (t) => {
+  it('are taken after several passes where one has no time to list them all', (t) => {
     const node = newNode(t);
     for (let index = 0; index < 500; index++) node.hand(`flood${index}`, 'x');
     node.hand('other', text({ owner: 'daemon' }), 1);
@@ -302,7 +301,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.equal(taken, 1);
   });
 
-  it('cost nobody anything, whatever a hostile user leaves there', (t) => {
+  it('are taken beside whatever a hostile user leaves in the outbox', (t) => {
     const node = newNode(t);
     node.hand('good', text({ owner: 'daemon' }), 1);
     node.as(
@@ -318,7 +317,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.equal(taken, 1);
     assert.equal(problems.length, 1, problems.join('\n'));
     const left = readdirSync(node.outbox);
-    // What root must not go through, and what may still be being written.
+    // What stays: directories, which root must not go through, and what may still be being written.
     assert.deepEqual(
       left.filter((name) => !/^tree\d$|\.new$/.test(name)),
       [],
@@ -327,7 +326,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.equal(node.pass().problems.length, 0);
   });
 
-  it('are taken in by a process of their own, where the setting says so', async (t) => {
+  it('are taken by another process, if the site accepts them', async (t) => {
     const node = newNode(t);
     const path = node.hand('a', text());
     const { settings, store } = node;
@@ -338,13 +337,13 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.equal((await tidied).ingested, 1);
     assert.equal(existsSync(path), false);
     assert.equal((await tidied).problem, null);
-    // Those that end jobs one after the other come by at most so often.
+    // Of the samplers that end jobs one after the other, not each takes records in.
     node.hand('b', text({ job_id: 7 }));
     assert.equal((await tidyNode(store, settings, 5, () => settings, DAY)).ingested, 0);
     assert.equal((await tidyNode(store, settings, 5)).ingested, 1);
   });
 
-  it('may be copies of spool files, when no sampler had run', (t) => {
+  it('may be copies of spool files where no sampler ran', (t) => {
     const node = newNode(t);
     const seconds = Math.floor(NOW / 1000);
     const usage = `exit_status=3\nsignal=0\nstart_time=${seconds - 2}\nend_time=${seconds - 1}\nru_wallclock=1\nru_utime=0.5\n`;
@@ -356,7 +355,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
     const [first, second] = node.delivered().toSorted((a, b) => a.job_id - b.job_id);
     assert.deepEqual([first?.trust, first?.status, first?.exit_status], ['self-reported', 'unsampled', 3]);
     assert.deepEqual([first?.job_name, first?.owner], ['run.sh', 'nobody']);
-    // When the job never started.
+    // The job never started.
     assert.equal(second?.exit_status, null);
   });
 });

@@ -29,7 +29,7 @@ function record(job: number, revision = NOW): JobRecord {
 interface Node {
   readonly settings: Settings;
   readonly store: NodeStore;
-  /** Puts off or brings forward what is due. */
+  /** Sets when the next heartbeat is due. */
   readonly setDue: (atMs: number) => void;
   readonly dueMs: () => number;
   readonly heartbeatOf: () => Promise<readonly StoredRecord[]>;
@@ -69,8 +69,8 @@ function save(store: NodeStore, ...records: readonly JobRecord[]): void {
 
 const jobsOf = (found: readonly StoredRecord[]): readonly number[] => found.map((one) => one.record.job_id);
 
-describe('Heartbeat', () => {
-  it('tells of every running job of the node, whoever saved it, and of its end afterwards', async (t) => {
+describe('a heartbeat', () => {
+  it('delivers every running job of the host, and the host’s own status', async (t) => {
     const { settings, store, setDue, heartbeatOf } = newNode(t);
     save(store, record(1), record(2, NOW - 2 * INTERVAL), record(3));
     store.finish('4.0.x', NOW, { ...record(4), status: 'finished' }, []);
@@ -85,7 +85,7 @@ describe('Heartbeat', () => {
     assert.deepEqual([node?.host, node?.waiting, node?.last_job_at], [hostname(), 1, new Date(NOW).toISOString()]);
   });
 
-  it('comes once in an interval, whoever asks', async (t) => {
+  it('is delivered once per interval, whichever process asks', async (t) => {
     const { settings, store, setDue, dueMs } = newNode(t);
     save(store, record(1));
     setDue(NOW);
@@ -99,21 +99,21 @@ describe('Heartbeat', () => {
     assert.equal(await second.beat(store, later), 'delivered');
   });
 
-  it('begins somewhere within the first interval', async (t) => {
+  it('is first due within one interval', async (t) => {
     const { settings, store, dueMs } = newNode(t);
     save(store, record(1));
     assert.equal(await new Heartbeat(settings).beat(store, NOW), 'not due');
     assert.ok(dueMs() >= NOW - 1 && dueMs() <= NOW + INTERVAL + 1);
   });
 
-  it('goes on when the clock was set back', async (t) => {
+  it('is delivered though the clock was set back', async (t) => {
     const { settings, store, setDue } = newNode(t);
     save(store, record(1));
     setDue(NOW + 86_400_000);
     assert.equal(await new Heartbeat(settings).beat(store, NOW), 'delivered');
   });
 
-  it('leaves it to another process that is at it', async (t) => {
+  it('is left to another process that holds the lock', async (t) => {
     const { settings, store, setDue } = newNode(t);
     save(store, record(1));
     setDue(NOW);
@@ -125,7 +125,7 @@ describe('Heartbeat', () => {
     assert.equal(await heart.beat(store, NOW), 'delivered');
   });
 
-  it('keeps the lock while it delivers, and lets go of it then', async (t) => {
+  it('holds the lock until it is delivered', async (t) => {
     const { settings, store, setDue } = newNode(t);
     save(store, record(1));
     setDue(NOW);
@@ -141,7 +141,7 @@ describe('Heartbeat', () => {
     assert.equal(await delivery, 'delivered');
   });
 
-  it('says nothing where nothing runs, of what nobody has saved for long, or where it is switched off', async (t) => {
+  it('is not delivered without a recently saved job, or where it is switched off', async (t) => {
     const { settings, store, setDue } = newNode(t);
     save(store, record(1, NOW - 2 * INTERVAL - 1));
     setDue(NOW);
@@ -152,7 +152,7 @@ describe('Heartbeat', () => {
     assert.equal(existsSync(settings.accounting), false);
   });
 
-  it('fails quietly, and comes again', async (t) => {
+  it('fails without an exception, and is delivered later', async (t) => {
     const { settings, store, setDue, heartbeatOf } = newNode(t);
     save(store, record(1));
     writeFileSync(settings.accounting, 'no database at all, and long enough'.repeat(100));
@@ -167,7 +167,7 @@ describe('Heartbeat', () => {
     assert.equal(await nowhere.beat(store, NOW), 'failed');
   });
 
-  it('goes to where the site has moved, and fails quietly where nobody can tell', async (t) => {
+  it('goes to the accounting DB configured now, and fails where the configuration can’t be read', async (t) => {
     const { settings, store, setDue } = newNode(t);
     save(store, record(1));
     const moved = { ...settings, accounting: join(settings.state_dir, 'accounting', 'moved.db') };
@@ -183,7 +183,7 @@ describe('Heartbeat', () => {
     assert.deepEqual([existsSync(settings.accounting), existsSync(moved.accounting)], [false, true]);
   });
 
-  it('never undoes an end that was delivered meanwhile', async (t) => {
+  it('never replaces an end that was delivered meanwhile', async (t) => {
     const { settings, store, setDue, heartbeatOf } = newNode(t);
     save(store, record(1));
     setDue(NOW);
@@ -203,7 +203,7 @@ describe('Heartbeat', () => {
 const obstacle = shepherdObstacle();
 
 describe('a sampler of a running job', { skip: obstacle ?? false }, () => {
-  it('makes it known on the way, with its granted hosts, and replaced by its end', async (t) => {
+  it('delivers the running job with its granted hosts, and in its place later the end', async (t) => {
     const site = newSite(t, { settings: ['heartbeat = 1'] });
     const hold = heldJob(site);
     const job = startJob(site, hold.command);

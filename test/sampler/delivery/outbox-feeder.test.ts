@@ -61,7 +61,7 @@ async function jobsIn(path: string, ...jobs: readonly number[]): Promise<readonl
 }
 
 describe('delivererIdentity', () => {
-  it('is nobody unless someone is named', { skip: process.getuid?.() !== 0 }, () => {
+  it('is nobody by default', { skip: process.getuid?.() !== 0 }, () => {
     assert.equal(delivererIdentity('')?.uid, 65534);
     assert.equal(delivererIdentity('daemon')?.uid, 1);
     assert.equal(delivererIdentity('root'), null);
@@ -73,7 +73,7 @@ describe('delivererIdentity', () => {
 });
 
 describe('the delivery lock', () => {
-  it('waits no longer where the clock is set back meanwhile', { timeout: 20_000 }, async (t) => {
+  it('pauses no longer where the clock is set back', { timeout: 20_000 }, async (t) => {
     const lock = DeliveryLock.take(temporaryDirectory());
     let now = Date.now();
     t.mock.method(Date, 'now', () => (now -= 3_600_000));
@@ -84,34 +84,37 @@ describe('the delivery lock', () => {
 
 describe('deliverOutbox', () => {
   it(
-    'names who was tried and the directory, where root has no part in it',
+    'names the user and the directory where that user may not write',
     { skip: process.getuid?.() !== 0 },
     async (t) => {
       const { settings, store } = newNode(t);
       put(store, record(1));
       const directory = dirname(settings.accounting);
       chmodSync(settings.state_dir, 0o755);
-      const told = async (): Promise<string> =>
+      const problem = async (): Promise<string> =>
         (await deliverOutbox(store, { ...settings, deliver_as: 'nobody' }, 0)).problem ?? '';
-      // As an admin makes it who forgets who delivers.
+      // As made by an admin who forgets which user delivers.
       chmodSync(directory, 0o750);
-      assert.match(await told(), new RegExp(`: user "nobody" may not enter ${directory}; chmod a\\+x ${directory}$`));
+      assert.match(
+        await problem(),
+        new RegExp(`: user "nobody" may not enter ${directory}; chmod a\\+x ${directory}$`),
+      );
       chmodSync(directory, 0o755);
       assert.match(
-        await told(),
+        await problem(),
         new RegExp(`: user "nobody" may not write ${directory}; chown nobody ${directory}, or set deliver_as`),
       );
       chownSync(directory, 65534, 65534);
-      assert.equal(await told(), '');
+      assert.equal(await problem(), '');
     },
   );
 
-  it('has nothing to do with an empty outbox', async (t) => {
+  it('delivers nothing from an empty outbox', async (t) => {
     const { settings, store } = newNode(t);
     assert.deepEqual(await deliverOutbox(store, settings, 0), { delivered: 0, refused: 0, left: 0, problem: null });
   });
 
-  it('empties it into the accounting DB', async (t) => {
+  it('empties the outbox into the accounting DB', async (t) => {
     const { settings, store } = newNode(t);
     put(store, record(1), record(2), record(3));
     assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 3, refused: 0, left: 0, problem: null });
@@ -119,7 +122,7 @@ describe('deliverOutbox', () => {
     assert.deepEqual(store.outbox(9), []);
   });
 
-  it('says what this host is like with the records, those not counted as waiting that go with it', async (t) => {
+  it('delivers the host’s status, in which the records delivered with it do not wait', async (t) => {
     const { settings, store } = newNode(t);
     put(store, record(1), { revision: 5 }, record(3));
     await deliverOutbox(store, settings, 5);
@@ -137,7 +140,7 @@ describe('deliverOutbox', () => {
     assert.deepEqual(ownStatus(store, { ...settings, listener: false })?.listener, null);
   });
 
-  it('says what still waits, and since when', (t) => {
+  it('leaves a status with the number and the first time of the records that wait', (t) => {
     const { settings, store } = newNode(t);
     put(store, record(1), record(2), record(3));
     const [first] = store.outbox(1);
@@ -146,14 +149,14 @@ describe('deliverOutbox', () => {
     assert.equal(since, new Date(record(2).revision).toISOString());
   });
 
-  it('sets aside what is no record', async (t) => {
+  it('sets aside a row that is no record', async (t) => {
     const { settings, store } = newNode(t);
     put(store, record(1), { revision: 5 }, record(3));
     assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 2, refused: 1, left: 0, problem: null });
     assert.deepEqual(await jobsIn(settings.accounting, 1, 3), [1, 3]);
   });
 
-  it('sets aside what can’t be read, and goes on with what comes after it', async (t) => {
+  it('sets aside rows that can’t be read, and delivers those after them', async (t) => {
     const { settings, store } = newNode(t);
     put(store, record(1), record(2), record(3));
     const database = new SqliteDatabase(join(settings.state_dir, 'node.db'));
@@ -167,7 +170,7 @@ describe('deliverOutbox', () => {
     assert.match(store.outboxState(0).reason ?? '', /the line is (not JSON|too long)/);
   });
 
-  it('fails, and takes no service along, where the node’s own store is busy', async (t) => {
+  it('rejects where node.db is locked, after it has delivered', async (t) => {
     const { settings, store } = newNode(t);
     put(store, record(1), { revision: 5 });
     store.refuse = () => {
@@ -177,7 +180,7 @@ describe('deliverOutbox', () => {
     assert.deepEqual(await jobsIn(settings.accounting, 1), [1]);
   });
 
-  it('loses nothing while the accounting DB is dead, and says what is wrong', async (t) => {
+  it('loses nothing while the accounting DB can’t be used, and says why', async (t) => {
     const { settings, store } = newNode(t);
     put(store, record(1), record(2));
     writeFileSync(settings.accounting, 'no database at all, and long enough'.repeat(100));
@@ -189,7 +192,7 @@ describe('deliverOutbox', () => {
     assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 2, refused: 0, left: 0, problem: null });
   });
 
-  it('leaves it to another process that is at it', async (t) => {
+  it('leaves the outbox to another process that holds the lock', async (t) => {
     const { settings, store } = newNode(t);
     put(store, record(1));
     const lock = openSync(join(settings.state_dir, 'deliver.lock'), 'a');
@@ -199,8 +202,8 @@ describe('deliverOutbox', () => {
   });
 });
 
-describe('deliverOutbox of a site that moves', () => {
-  it('asks anew where to; what the configuration does not let go waits', async (t) => {
+describe('deliverOutbox with a changing configuration', () => {
+  it('asks for the destination at each try, and keeps the records while none is known', async (t) => {
     const { settings, store } = newNode(t);
     put(store, record(1));
     const moved = { ...settings, accounting: join(settings.state_dir, 'accounting', 'moved.db') };
@@ -223,14 +226,14 @@ describe('deliverOutbox of a site that moves', () => {
 });
 
 describe('deliverRecords', () => {
-  it('delivers all in one go', async (t) => {
+  it('delivers several records', async (t) => {
     const { settings } = newNode(t);
     const rows = [1, 2, 3].map((job) => JSON.stringify(record(job)));
     assert.equal(await deliverRecords(rows, () => settings), null);
     assert.deepEqual(await jobsIn(settings.accounting, 1, 2, 3), [1, 2, 3]);
   });
 
-  it('says why it could not, at once', async (t) => {
+  it('says at once why it could not deliver', async (t) => {
     const { settings } = newNode(t);
     const one = JSON.stringify(record(1));
     assert.match((await deliverRecords([one, '{"revision":5}'], () => settings)) ?? '', /cluster is not a string/);
@@ -243,19 +246,19 @@ describe('deliverRecords', () => {
 });
 
 describe('deliverRecord', () => {
-  it('delivers past node.db', async (t) => {
+  it('delivers without node.db', async (t) => {
     const { settings } = newNode(t);
     assert.equal(await deliverRecord(record(7), () => settings), null);
     assert.deepEqual(await jobsIn(settings.accounting, 7), [7]);
   });
 
-  it('says why it could not', async (t) => {
+  it('says why it could not deliver', async (t) => {
     const { settings } = newNode(t);
     const problem = await deliverRecord(record(7), () => ({ ...settings, deliver_as: 'no-such-user' }));
     if (process.getuid?.() === 0) assert.match(problem ?? '', /no such user/);
   });
 
-  it('does not try for ever what is no record', async (t) => {
+  it('gives up on what is no record', async (t) => {
     const { settings } = newNode(t);
     assert.equal(await deliverRecord({ revision: 1 } as unknown as JobRecord, () => settings), null);
   });

@@ -33,14 +33,14 @@ const USAGE =
 
 /** A run whose shepherd has gone. */
 const RUN = runOf({ job: 1516, spool: '/var/spool/ge/active_jobs/1516.1', boot: bootId() });
-/** One whose shepherd lives: this process plays it. */
+/** A run whose shepherd lives: this process stands for it. */
 const LIVING: RunDescription = { ...RUN, shepherdPid: process.pid, shepherdStart: startTicksOf(process.pid) ?? 0 };
 
 interface Node {
   readonly state: string;
   readonly settings: Settings;
   readonly store: NodeStore;
-  /** Makes the run directory of `run` with these files beside `job`; `parent`: left out: the state directory. */
+  /** Makes the run directory of `run` with these files beside `job`, by default in the state directory. */
   leave(run: RunDescription, files?: Readonly<Record<string, string>>, parent?: string): string;
   recover(nowMs?: number): number;
   record(run?: RunDescription): JobRecord | null;
@@ -107,19 +107,19 @@ function saved(run: RunDescription, changes: Partial<JobRecord> = {}): JobRecord
 
 const COPIES = { config: sampleConfig(), usage: USAGE, copied: '1\n' };
 
-describe('runs that nobody looks after', () => {
-  it('are none where there is nothing', (t) => {
+describe('runs without a sampler', () => {
+  it('are none in an empty state directory', (t) => {
     assert.equal(newNode(t).recover(), 0);
   });
 
-  it('stay alone while their shepherd lives', (t) => {
+  it('are left alone while their shepherd lives', (t) => {
     const node = newNode(t);
     const directory = node.leave(LIVING);
     assert.equal(node.recover(), 0);
     assert.ok(existsSync(directory));
   });
 
-  it('stay alone while a sampler holds their lock', (t) => {
+  it('are left alone while a sampler holds their lock', (t) => {
     const node = newNode(t);
     const directory = node.leave(RUN, { ...COPIES, lock: '' });
     const lock = openSync(join(directory, 'lock'), 'a');
@@ -129,7 +129,7 @@ describe('runs that nobody looks after', () => {
     assert.equal(node.recover(), 1);
   });
 
-  it('without anything are told as lost', (t) => {
+  it('are recorded as lost where nothing else is known', (t) => {
     const node = newNode(t);
     node.leave(RUN, { lock: '' });
     const record = recovered(node);
@@ -142,14 +142,14 @@ describe('runs that nobody looks after', () => {
     assert.match(record.notes.join(), /the sampler did not start or died/);
   });
 
-  it('of an earlier boot are told as lost, though a process has the shepherd’s number', (t) => {
+  it('are recorded as lost after a reboot, though a process has the shepherd’s pid', (t) => {
     const node = newNode(t);
     const run = { ...LIVING, boot: '0badcafe-0000-0000-0000-000000000000' };
     node.leave(run);
     assert.equal(recovered(node, run).status, 'lost');
   });
 
-  it('with the epilog’s copies become what usage says, also while the shepherd still lives', (t) => {
+  it('are recorded from the epilog’s copies, even while the shepherd lives', (t) => {
     for (const run of [RUN, LIVING]) {
       const node = newNode(t);
       node.leave(run, COPIES);
@@ -167,14 +167,14 @@ describe('runs that nobody looks after', () => {
     }
   });
 
-  it('whose copies are not complete wait for the end of the shepherd', (t) => {
+  it('are left alone with incomplete copies while their shepherd lives', (t) => {
     const node = newNode(t);
     const directory = node.leave(LIVING, { config: sampleConfig() });
     assert.equal(node.recover(), 0);
     assert.ok(existsSync(directory));
   });
 
-  it('with copies apart, where the disk had no room for them, are finished from both places at once', (t) => {
+  it('are finished from both directories where the disk had no room for the epilog’s copies', (t) => {
     const node = newNode(t);
     const directory = node.leave(RUN, { lock: '' });
     const copies = node.leave(RUN, COPIES, node.settings.run_dir);
@@ -184,7 +184,7 @@ describe('runs that nobody looks after', () => {
     assert.deepEqual([existsSync(directory), existsSync(copies)], [false, false]);
   });
 
-  it('with copies apart stay alone while a sampler holds the lock of their own directory', (t) => {
+  it('are left alone with copies elsewhere while a sampler holds the lock of their own directory', (t) => {
     const node = newNode(t);
     const directory = node.leave(RUN, { lock: '' });
     const copies = node.leave(RUN, COPIES, node.settings.run_dir);
@@ -196,13 +196,13 @@ describe('runs that nobody looks after', () => {
     assert.equal(node.recover(), 1);
   });
 
-  it('that were told to finish are finished, without usage', (t) => {
+  it('are finished without usage where the epilog asked for it', (t) => {
     const node = newNode(t);
     node.leave(RUN, { finish: 'version=1\n' });
     assert.equal(recovered(node).status, 'finished');
   });
 
-  it('that could not be sampled say why', (t) => {
+  it('are recorded as unsampled with the reason', (t) => {
     const node = newNode(t);
     const run: RunDescription = { ...RUN, memory: 'none', reason: 'the limit leaves no room' };
     node.leave(run, COPIES);
@@ -211,7 +211,7 @@ describe('runs that nobody looks after', () => {
     assert.deepEqual(record.notes, ['Not sampled: the limit leaves no room.']);
   });
 
-  it('with copies of a forged config take nothing from it', (t) => {
+  it('take nothing from the copy of a forged config', (t) => {
     const node = newNode(t);
     node.leave(RUN, { ...COPIES, config: sampleConfig({ stdout_path: '/tmp/x\nh_vmem=1T' }) });
     const record = recovered(node);
@@ -246,7 +246,7 @@ describe('runs that nobody looks after', () => {
     assert.match(record.notes.join(), /sampler died before the job ended/);
   });
 
-  it('keep what was saved without copies, too', (t) => {
+  it('keep what their sampler had saved without the epilog’s copies, too', (t) => {
     const node = newNode(t);
     node.leave(RUN);
     node.store.saveProgress(runDirectoryName(RUN), 500, saved(RUN), []);
@@ -257,7 +257,7 @@ describe('runs that nobody looks after', () => {
     assert.equal(record.exit_status, null);
   });
 
-  it('take the peak of usage where it is above what was saved', (t) => {
+  it('take the lower bound of usage where it is above the saved one', (t) => {
     const node = newNode(t);
     node.leave(RUN, COPIES);
     node.store.saveProgress(
@@ -272,7 +272,7 @@ describe('runs that nobody looks after', () => {
     assert.deepEqual(record.peak_rss_swap?.sources, ['usage']);
   });
 
-  it('that were finished already are only cleared away', (t) => {
+  it('are only cleared away where they were finished before', (t) => {
     const node = newNode(t);
     const directory = node.leave(RUN, COPIES);
     const done = saved(RUN, { status: 'finished', exit_status: 0 });
@@ -283,7 +283,7 @@ describe('runs that nobody looks after', () => {
     assert.equal(existsSync(directory), false);
   });
 
-  it('with a record of their own bring that', (t) => {
+  it('are recorded by their record.json where it is final', (t) => {
     const node = newNode(t);
     const directory = node.leave(RUN);
     writePrivateRecord(directory, saved(RUN, { status: 'finished', exit_status: 4 }), 1e6);
@@ -292,14 +292,14 @@ describe('runs that nobody looks after', () => {
     assert.equal(record.samples, 40);
   });
 
-  it('with a record so far of their own are completed by the epilog’s copies', (t) => {
+  it('are recorded by a preliminary record.json and the epilog’s copies', (t) => {
     const node = newNode(t);
     writePrivateRecord(node.leave(RUN, COPIES), saved(RUN, { status: 'lost' }), 1e6);
     const record = recovered(node);
     assert.deepEqual([record.status, record.exit_status, record.samples], ['finished', 3, 40]);
   });
 
-  it('with a record so far wait while their shepherd lives', (t) => {
+  it('are left alone with a preliminary record.json while their shepherd lives', (t) => {
     const node = newNode(t);
     const directory = node.leave(LIVING);
     writePrivateRecord(directory, saved(LIVING, { status: 'lost' }), 1e6);
@@ -307,7 +307,7 @@ describe('runs that nobody looks after', () => {
     assert.ok(existsSync(directory));
   });
 
-  it('with a torn description wait a minute, for it may just be written', (t) => {
+  it('are removed with a torn description, after a minute in which it may still be written', (t) => {
     const node = newNode(t);
     const directory = node.leave(RUN, { job: 'version=1\njob=15' });
     assert.equal(node.recover(Date.now() + 50_000), 0);
@@ -322,7 +322,7 @@ describe('runs that nobody looks after', () => {
     assert.deepEqual(node.delivered(), []);
   });
 
-  it('whose own record is damaged are finished from what else is there, and keep no others waiting', (t) => {
+  it('are recovered where a record.json is damaged, and so are the others', (t) => {
     const node = newNode(t);
     const broken = { ...RUN, job: 1 };
     const directory = node.leave(broken);
@@ -332,7 +332,7 @@ describe('runs that nobody looks after', () => {
     assert.equal(node.record()?.exit_status, 3);
   });
 
-  it('are what the name of a directory says, no file and no link to elsewhere', (t) => {
+  it('are directories, not files with such a name', (t) => {
     const node = newNode(t);
     mkdirSync(join(node.state, 'run'));
     writeFileSync(join(node.state, 'run', runDirectoryName(RUN)), '');
