@@ -52,7 +52,7 @@ function jobs(count: number): Jobs {
   };
 }
 
-/** Time as the store sees it. */
+/** Stops the time that the store sees; the result makes it pass. */
 function clock(t: TestContext): (ms: number) => void {
   let nowMs = 1000;
   t.mock.method(process.hrtime, 'bigint', () => BigInt(nowMs) * 1_000_000n);
@@ -61,13 +61,13 @@ function clock(t: TestContext): (ms: number) => void {
   };
 }
 
-describe('node.db of many jobs', () => {
+describe('the node.db that many jobs share', () => {
   it('is opened once', () => {
     const { shared } = jobs(0);
     assert.equal(shared.open(), shared.open());
   });
 
-  it('that is locked by somebody costs little waiting, loses nothing, and is soon tried again', (t) => {
+  it('delays few saves while another process locks it, and loses none', (t) => {
     const pass = clock(t);
     const { state, save, saved } = jobs(8);
     save(0);
@@ -81,16 +81,16 @@ describe('node.db of many jobs', () => {
         save(job);
         if (performance.now() - begin > 600) slow++;
       }
-    // One of them waits 0.7 s, and a busy machine may hold up some.
+    // One save waits for 0.7 s, and a busy machine may delay some.
     assert.ok(slow < 12, `${slow} of 24 saves waited`);
     holder.exec('ROLLBACK');
     pass(6000);
-    // Whoever had the broken one in his hands spoils nobody the new one.
+    // A job that still holds the broken store does not spoil the new one for the others.
     for (let job = 7; job >= 0; job--) save(job);
     assert.deepEqual(saved(), [0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it('that one job found broken is whole for all others after that', (t) => {
+  it('is opened anew for all jobs after one has found it broken', (t) => {
     const pass = clock(t);
     const { shared, save, saved } = jobs(3);
     for (const job of [0, 1, 2]) save(job);
@@ -100,7 +100,7 @@ describe('node.db of many jobs', () => {
     pass(6000);
     const whole = shared.open();
     assert.notEqual(whole, broken);
-    // Of a job that learns of it late.
+    // A late report about the store that was broken.
     shared.failed(broken);
     shared.failed(null);
     assert.equal(shared.open(), whole);
@@ -108,7 +108,7 @@ describe('node.db of many jobs', () => {
     assert.deepEqual(saved(), [0, 1, 2]);
   });
 
-  it('that somebody has taken away is made anew', () => {
+  it('is made anew where it was removed', () => {
     const { state, save, saved } = jobs(2);
     save(0);
     for (const name of ['node.db', 'node.db-wal', 'node.db-shm']) rmSync(join(state, name), { force: true });
@@ -116,7 +116,7 @@ describe('node.db of many jobs', () => {
     assert.deepEqual(saved(), [1]);
   });
 
-  it('that can be written nowhere keeps what was to go there in memory', (t) => {
+  it('leaves records in memory while it can’t be written', (t) => {
     const pass = clock(t);
     const { state, storage, save, saved } = jobs(1);
     renameSync(state, `${state}.away`);

@@ -19,7 +19,7 @@ function settingsIn(): Settings {
 }
 
 describe('live files', () => {
-  it('come and go with the job', () => {
+  it('are written, replaced and removed', () => {
     const settings = settingsIn();
     assert.deepEqual(runningRecords(settings), []);
     removeLiveFile(settings, runDirectoryName(run(1)));
@@ -38,7 +38,7 @@ describe('live files', () => {
     );
   });
 
-  it('leave out what is no record', () => {
+  it('are ignored where they are not records', () => {
     const settings = settingsIn();
     writeLiveFile(settings, run(1), record(1), null);
     const live = join(settings.run_dir, 'live');
@@ -48,7 +48,7 @@ describe('live files', () => {
     assert.equal(runningRecords(settings).length, 1);
   });
 
-  it('replace what a dead sampler left half written', () => {
+  it('replace a file that a dead sampler left half written', () => {
     const settings = settingsIn();
     writeLiveFile(settings, run(1), record(1), null);
     const [name = ''] = readdirSync(join(settings.run_dir, 'live'));
@@ -57,7 +57,7 @@ describe('live files', () => {
     assert.equal(runningRecords(settings)[0]?.samples, 9);
   });
 
-  it('cost nothing where they can’t be written', () => {
+  it('are missing, without an error, where they can’t be written', () => {
     const settings = settingsIn();
     writeFileSync(settings.run_dir, '');
     writeLiveFile(settings, run(1), record(1), null);
@@ -65,7 +65,7 @@ describe('live files', () => {
   });
 
   it(
-    'can be read by the job’s owner alone, and written by nobody, also under a sampler’s umask',
+    'can be read by the job’s owner alone, and written by no user, also under a sampler’s umask',
     { skip: process.getuid?.() !== 0 },
     () => {
       const settings = settingsIn();

@@ -69,14 +69,14 @@ describe('node.db', () => {
     assert.deepEqual(rows(directory, 'PRAGMA journal_mode'), [{ journal_mode: 'wal' }]);
   });
 
-  it('says what stands in its way', () => {
+  it('can’t be opened where the directory is missing or the file is no database', () => {
     const directory = temporaryDirectory();
     assert.throws(() => new NodeStore(join(directory, 'missing')));
     writeFileSync(join(directory, 'node.db'), 'this is no database, but long enough to look at'.repeat(50));
     assert.throws(() => new NodeStore(directory), /not a database/);
   });
 
-  it('comes to its schema by numbered files, and stays there', (t) => {
+  it('gets its schema from numbered files, once', (t) => {
     const { directory } = opened(t);
     const files = readdirSync(join(packageRoot(), 'sql', 'node')).filter((name) => name.endsWith('.sql'));
     assert.deepEqual(rows(directory, 'PRAGMA user_version'), [{ user_version: files.length }]);
@@ -85,7 +85,7 @@ describe('node.db', () => {
     assert.deepEqual(rows(directory, 'SELECT name, sql FROM sqlite_schema ORDER BY name'), schema);
   });
 
-  it('of a newer version is left alone', (t) => {
+  it('is left alone where its schema is newer', (t) => {
     const { directory } = opened(t);
     const database = new Database(join(directory, 'node.db'));
     database.pragma('user_version = 99');
@@ -104,7 +104,7 @@ function largestOf(directory: string): number[][] {
 }
 
 describe('a job in node.db', () => {
-  it('is saved as it goes on', (t) => {
+  it('is saved with its samples while it runs', (t) => {
     const store = opened(t);
     assert.equal(store.job(RUN), null);
     store.saveProgress(RUN, 500, record(1516), [sample(0), sample(100)]);
@@ -127,7 +127,7 @@ describe('a job in node.db', () => {
     assert.equal(count(store.directory, 'outbox'), 0);
   });
 
-  it('takes the same sample twice for one', (t) => {
+  it('keeps the last one of two samples with the same time', (t) => {
     const store = opened(t);
     store.saveProgress(RUN, 500, record(1516), [sample(0)]);
     store.saveProgress(RUN, 500, record(1516), [sample(0, { rss: 111 })]);
@@ -150,7 +150,7 @@ describe('a job in node.db', () => {
     ]);
   });
 
-  it('is finished once: one row for the accounting DB, however often', (t) => {
+  it('gets one row in the outbox, however often it is finished', (t) => {
     const store = opened(t);
     store.saveProgress(RUN, 500, record(1516), [sample(0)]);
     const done = record(1516, { status: 'finished', revision: 3000 });
@@ -188,7 +188,7 @@ describe('a job in node.db', () => {
 });
 
 describe('the outbox', () => {
-  it('gives the oldest first, and only what can be delivered', (t) => {
+  it('gives the oldest rows first, without the delivered and refused ones', (t) => {
     const store = opened(t);
     for (let job = 1; job <= 5; job++) store.finish(`${job}.0.0badcafe.1.2`, 0, record(job), []);
     assert.deepEqual(
@@ -206,7 +206,7 @@ describe('the outbox', () => {
     ]);
   });
 
-  it('gives no number twice', (t) => {
+  it('uses no id twice', (t) => {
     const store = opened(t);
     store.finish('1.0.0badcafe.1.2', 0, record(1), []);
     store.delivered([1]);
@@ -222,7 +222,7 @@ describe('pruning', () => {
   const HOUR = 3_600_000;
   const NOW = 500 * HOUR;
   const runOf = (job: number): string => `${job}.0.0badcafe.1.2`;
-  /** Samples of two seconds, from a time (ms since the epoch) on, as of a job that started at 0. */
+  /** Samples every 5 ms from a time (ms since the epoch) on, of a job that started at 0. */
   const from = (ms: number, pid = 7, samples = 400): readonly StoredSample[] =>
     Array.from({ length: samples }, (_, tick) =>
       sample(ms + tick * 5, { largest: [{ pid, start: 8, command: 'sh', rss: 60, cpu: 5 }] }),
@@ -243,7 +243,7 @@ describe('pruning', () => {
     return (pages - free) * 4096;
   };
 
-  it('drops by age: finished jobs whole, of running jobs what is older', (t) => {
+  it('drops old finished jobs as a whole, and the old samples of running jobs', (t) => {
     const store = opened(t);
     const ended = { status: 'finished' } as const;
     store.finish(runOf(1), 0, record(1, { ...ended, revision: 2 * HOUR }), from(HOUR));
@@ -256,13 +256,13 @@ describe('pruning', () => {
     assert.deepEqual(numbers(store.directory, 'SELECT at FROM series'), [7 * HOUR]);
     assert.equal(store.job(runOf(2))?.record, JSON.stringify(record(2, { revision: 8 * HOUR })));
     assert.equal(store.outbox(10).length, 2);
-    // To the reading.
+    // Exact to one sample.
     store.prune(7 * HOUR + 1000, 100 * MIB, Infinity);
     assert.deepEqual(numbers(store.directory, 'SELECT min(at) FROM sample'), [7 * HOUR + 1000]);
     assert.deepEqual(jobsOf(store.directory), [2]);
   });
 
-  it('holds the limit where all jobs run: their oldest samples go, their records stay', (t) => {
+  it('keeps to the size where all jobs run: their oldest samples go, their records stay', (t) => {
     const store = opened(t);
     const records = [1, 2, 3].map((job) => record(job, { revision: NOW }));
     for (let hour = 0; hour < 50; hour++)
@@ -288,7 +288,7 @@ describe('pruning', () => {
     assert.equal(count(store.directory, `process WHERE id = ${largestOf(store.directory)[0]?.[0]}`), 1);
   });
 
-  it('spares the newer samples of finished jobs and of the node', (t) => {
+  it('drops the oldest data of running jobs, of finished jobs and of the host alike', (t) => {
     const store = opened(t);
     for (let hour = 0; hour < 40; hour++) {
       store.saveProgress(runOf(1), 0, record(1, { revision: hour * HOUR }), from(hour * HOUR));
@@ -314,7 +314,7 @@ describe('pruning', () => {
     assert.equal(store.outbox(100).length, 40);
   });
 
-  it('goes on in short transactions, each time where it was', (t) => {
+  it('deletes at most 500 rows of a table in a step, and goes on with the next', (t) => {
     const store = opened(t);
     const all = ['sample', 'process', 'series'];
     const amounts = (): readonly number[] => all.map((table) => count(store.directory, table));
@@ -339,7 +339,7 @@ describe('pruning', () => {
     assert.ok(steps > 10);
   });
 
-  it('goes on past the samples of a job whose start a clock that was ahead has given', (t) => {
+  it('goes on past the samples of a job whose start is in the future, by a clock that was ahead', (t) => {
     const store = opened(t);
     t.mock.timers.enable({ apis: ['Date'], now: NOW });
     store.saveProgress(runOf(1), NOW + 10_000 * HOUR, record(1), from(0, 1, 600));
@@ -362,10 +362,10 @@ describe('pruning', () => {
     const store = opened(t);
     t.mock.timers.enable({ apis: ['Date'], now: NOW });
     const named = (): readonly number[] => numbers(store.directory, 'SELECT pid FROM process ORDER BY pid');
-    const lives = { pid: 1, start: 8, command: 'sh', rss: 60, cpu: 5 };
+    const lasting = { pid: 1, start: 8, command: 'sh', rss: 60, cpu: 5 };
     for (let hour = 0; hour < 10; hour++) {
       t.mock.timers.setTime(NOW + hour * HOUR);
-      const largest = [lives, { ...lives, pid: 100 + hour }];
+      const largest = [lasting, { ...lasting, pid: 100 + hour }];
       store.saveProgress(runOf(1), 0, record(1), [sample(NOW + hour * HOUR, { largest })]);
     }
     store.prune(NOW + 6 * HOUR, 100 * MIB, Infinity);
@@ -375,16 +375,16 @@ describe('pruning', () => {
     // Until there are newer samples they may yet be used.
     assert.ok(named().includes(109));
     t.mock.timers.setTime(NOW + 30 * HOUR);
-    store.saveProgress(runOf(1), 0, record(1), [sample(NOW + 30 * HOUR, { largest: [{ ...lives, pid: 130 }] })]);
+    store.saveProgress(runOf(1), 0, record(1), [sample(NOW + 30 * HOUR, { largest: [{ ...lasting, pid: 130 }] })]);
     store.prune(NOW, 100 * MIB, Infinity);
     assert.deepEqual(named(), [130]);
-    store.saveProgress(runOf(1), 0, record(1), [sample(NOW + 30 * HOUR + 1, { largest: [lives] })]);
+    store.saveProgress(runOf(1), 0, record(1), [sample(NOW + 30 * HOUR + 1, { largest: [lasting] })]);
     assert.deepEqual(named(), [1, 130]);
   });
 });
 
 describe('many samplers', () => {
-  it('write at once, from the first moment on, and lose nothing', async () => {
+  it('write at the same time, from the first moment on, and lose nothing', async () => {
     const directory = temporaryDirectory();
     const script = `
       const { NodeStore } = require(process.argv[1]);
@@ -440,11 +440,11 @@ describe('many samplers', () => {
     }
   });
 
-  it('survive one that dies in the middle of writing', (t) => {
+  it('find the last changes of one that died without closing the store', (t) => {
     const store = opened(t);
     store.saveProgress(RUN, 500, record(1516), [sample(0)]);
     const copy = temporaryDirectory();
-    // As after a crash: the log with its last changes, and no one who had closed it.
+    // As after a crash: the log has the last changes, and the store was not closed.
     for (const name of ['node.db', 'node.db-wal']) copyFileSync(join(store.directory, name), join(copy, name));
     const again = opened(t, copy);
     assert.equal(again.job(RUN)?.finished, false);

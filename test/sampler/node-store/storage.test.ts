@@ -78,7 +78,7 @@ function samplesOf({ settings }: Place): unknown {
 }
 
 describe('storage in node.db', () => {
-  it('saves as it goes on, finishes on the disk, delivers and cleans up', async (t) => {
+  it('saves progress, finishes on the disk, delivers and cleans up', async (t) => {
     const { settings, choose, directory } = newPlace();
     const storage = choose();
     storage.saveProgress(running, [sampleOf(0)]);
@@ -98,7 +98,7 @@ describe('storage in node.db', () => {
     assert.ok(existsSync(settings.accounting));
   });
 
-  it('tells the accounting DB of the running jobs when that is due', async (t) => {
+  it('delivers the running jobs when a heartbeat is due', async (t) => {
     const { settings, choose } = newPlace();
     const storage = choose();
     const now = Date.now();
@@ -118,7 +118,7 @@ describe('storage in node.db', () => {
     assert.deepEqual(await reader.running({ since: 0 }), []);
   });
 
-  it('prunes now and then while its job runs, unless it lacks the settings of the site', (t) => {
+  it('prunes now and then while its job runs, unless it does not deliver', (t) => {
     for (const [deliver, left] of [
       [false, 1],
       [true, 0],
@@ -142,7 +142,7 @@ describe('storage in node.db', () => {
     }
   });
 
-  it('keeps in memory what can’t be written, and delivers it all the same', async () => {
+  it('keeps a record that can’t be written in memory, and delivers it', async () => {
     const { settings } = newPlace();
     const bad = { ...settings, state_dir: join(settings.state_dir, 'missing') };
     const storage = chooseStorage({
@@ -165,7 +165,7 @@ describe('storage in node.db', () => {
     assert.ok(existsSync(settings.accounting));
   });
 
-  it('tries on when the clock is set a day forward meanwhile', async (t) => {
+  it('goes on trying when the clock is set two days forward', async (t) => {
     const { settings } = newPlace();
     const missing = { ...settings, state_dir: join(settings.state_dir, 'missing') };
     let tries = 0;
@@ -185,7 +185,7 @@ describe('storage in node.db', () => {
     assert.equal(tries, 2);
   });
 
-  it('leaves the run directory where it gives the summary up', async (t) => {
+  it('leaves the run directory where it gives up delivering', async (t) => {
     const { settings } = newPlace();
     const missing = { ...settings, state_dir: join(settings.state_dir, 'missing') };
     const storage = chooseStorage({
@@ -203,7 +203,7 @@ describe('storage in node.db', () => {
     await storage.afterwards(() => assert.equal(storage.keepsDirectory(), true));
   });
 
-  it('makes node.db anew where somebody has moved or removed it', async (t) => {
+  it('makes node.db anew where it was moved away', async (t) => {
     const { settings, choose } = newPlace();
     const storage = choose();
     storage.saveProgress(running, [sampleOf(0)]);
@@ -216,7 +216,7 @@ describe('storage in node.db', () => {
     assert.equal(store.outbox(9).length, 0);
   });
 
-  it('writes later what it could not write at first', (t) => {
+  it('writes what it could not write before once that is possible', (t) => {
     const { settings } = newPlace();
     const late = { ...settings, state_dir: join(settings.state_dir, 'late') };
     const storage = chooseStorage({
@@ -240,8 +240,8 @@ describe('storage in node.db', () => {
   });
 });
 
-describe('storage under a limit of file size', () => {
-  it('is a file of its own, which stays until someone takes it in', async () => {
+describe('storage under a file size limit', () => {
+  it('writes record.json, which stays for a later delivery', async () => {
     const { settings, directory, choose } = newPlace();
     const storage = choose({ fileSizeLimit: 65536 });
     storage.saveProgress(running, [sampleOf(0)]);
@@ -257,7 +257,7 @@ describe('storage under a limit of file size', () => {
     assert.equal(existsSync(settings.accounting), false);
   });
 
-  it('delivers directly where not even that can be written', async () => {
+  it('delivers directly where record.json can’t be written', async () => {
     const { settings, directory, choose } = newPlace();
     rmSync(directory, { recursive: true });
     const storage = choose({ fileSizeLimit: 65536 });
@@ -266,7 +266,7 @@ describe('storage under a limit of file size', () => {
     assert.ok(existsSync(settings.accounting));
   });
 
-  it('leaves the epilog’s copies where it can neither write nor deliver', async () => {
+  it('leaves the run directory where it can neither write nor deliver', async () => {
     const { settings, directory, choose } = newPlace();
     rmSync(directory, { recursive: true });
     rmSync(dirname(settings.accounting), { recursive: true });
@@ -276,8 +276,8 @@ describe('storage under a limit of file size', () => {
   });
 });
 
-describe('storage of hooks without privilege', () => {
-  it('hands the record to root, and keeps nothing', async () => {
+describe('storage of hooks without root', () => {
+  it('hands over the final record only, without the series where it is too large', async () => {
     const { settings, choose } = newPlace();
     const outbox = join(settings.state_dir, 'outbox');
     mkdirSync(outbox);
@@ -301,7 +301,7 @@ describe('storage of hooks without privilege', () => {
     await storage.afterwards(() => undefined);
   });
 
-  it('says that it could not where there is no outbox', () => {
+  it('says that the record is in memory where there is no outbox', () => {
     const { settings, choose } = newPlace();
     assert.equal(choose({ run: runOf({ job: 5, hooks: 'plain' }) }).finish(finished, []), 'memory');
     writeFileSync(join(settings.state_dir, 'outbox'), '');
@@ -310,7 +310,7 @@ describe('storage of hooks without privilege', () => {
 });
 
 describe('tidyNode', () => {
-  it('prunes, also what running jobs have', async (t) => {
+  it('prunes the samples of running jobs, too', async (t) => {
     const place = newPlace();
     const store = new NodeStore(place.settings.state_dir);
     t.after(() => store.close());
@@ -321,7 +321,7 @@ describe('tidyNode', () => {
     assert.equal(store.running().length, 1);
   });
 
-  it('finishes what others have left, and tells how much', async (t) => {
+  it('recovers and delivers what others have left, and counts it', async (t) => {
     const { settings, directory, choose } = newPlace();
     choose({ fileSizeLimit: 65536 }).finish(finished, []);
     assert.ok(existsSync(directory));
