@@ -16,16 +16,16 @@ import { median } from '../bench/statistics';
 import { often } from '../support/thorough';
 import { oneOf } from '../tries';
 
-/** Of each kind: each interval, at one first look or twelve. */
+/** Runs of each case: each sampling interval with one time of the first look, or with twelve. */
 const RUNS = often(4, 48);
-/** Jobs at a time: most of each is waiting. */
+/** Jobs that run at the same time: each mostly waits. */
 const LANES = 8;
 const INTERVALS_MS = [50, 100, 200, 1000] as const;
 
 interface Range {
   readonly what: string;
   readonly bracket: (record: JobRecord) => Bracket | null;
-  /** null: not known here. */
+  /** null: the burner does not know it. */
   readonly truth: (truth: Truth) => number | null;
   readonly uncertain: boolean;
 }
@@ -38,32 +38,32 @@ const RANGES: readonly Range[] = [
   { what: 'process_vmem', bracket: (it) => it.peak_process_vmem, truth: (it) => it.processVmem, uncertain: false },
 ];
 
-const NONE = ': none';
+const NO_BRACKET = ': no bracket';
 
-/** What does not hold in a record, one line each; `whole`: lower ends, too. */
-function broken(record: JobRecord, truth: Truth): readonly string[] {
+/** One line for each bracket of the record that the truth contradicts. */
+function contradictions(record: JobRecord, truth: Truth): readonly string[] {
   return RANGES.flatMap(({ what, bracket, truth: truthOf, uncertain }) => {
     const known = bracket(record);
     const low = truthOf(truth);
     if (low === null) return [];
-    if (known === null) return [`${what}${NONE}`];
+    if (known === null) return [`${what}${NO_BRACKET}`];
     const high = low + (uncertain ? truth.uncertainty : 0);
     const { lower_bytes: lower, upper_bytes: upper } = known;
     const lines: string[] = [];
-    if (lower > high) lines.push(`${what}: lower end ${lower} above ${high}`);
-    if (upper !== null && upper < low) lines.push(`${what}: upper end ${upper} below ${low}`);
-    if (known.proved !== (upper !== null)) lines.push(`${what}: proved ${known.proved}, upper end ${upper}`);
+    if (lower > high) lines.push(`${what}: lower bound ${lower} above ${high}`);
+    if (upper !== null && upper < low) lines.push(`${what}: upper bound ${upper} below ${low}`);
+    if (known.proved !== (upper !== null)) lines.push(`${what}: proved ${known.proved}, upper bound ${upper}`);
     if ((upper === null) !== known.open.length > 0)
-      lines.push(`${what}: upper end ${upper}, open: ${known.open.join()}`);
+      lines.push(`${what}: upper bound ${upper}, open: ${known.open.join()}`);
     return lines;
   });
 }
 
-/** A running job's record holds what was over at the sweep before its last. */
-function brokenMidway({ midway, truth }: BracketedRun): readonly string[] {
+/** The same for the records of the running job whose last sweep but one began after the peak. */
+function contradictionsWhileRunning({ midway, truth }: BracketedRun): readonly string[] {
   return midway
     .filter((_, index) => (midway[index - 1]?.settledMs ?? 0) > truth.peakAtUnixMs + 1)
-    .flatMap(({ record }) => broken(record, truth))
+    .flatMap(({ record }) => contradictions(record, truth))
     .map((line) => `while running, ${line}`);
 }
 
@@ -78,20 +78,20 @@ function jobOf({ burner, options, job }: BracketCase, index: number): BurnerJob 
   };
 }
 
-/** Both ends are off by the slack of each mark, and by what else the processes at the peak touched at another time. */
-const narrowest = ({ truth }: BracketedRun): number =>
+/** Width to expect, as a share of the truth: both bounds are off by the slack of each mark and by the truth's own. */
+const expectedWidth = ({ truth }: BracketedRun): number =>
   (truth.processes.length * 2 * markSlackBytes(thisMachine(), 1) + truth.uncertainty) / truth.rssSum;
 
-const opennessOf = (known: Bracket | null): string => known?.open.join() ?? 'no bracket';
+const openReasons = (known: Bracket | null): string => known?.open.join() ?? 'no bracket';
 
-/** What a busy machine may cost now and then: the kernel's buffer runs over, or the listener gets no CPU for seconds. */
-const BUSY: readonly OpenReason[] = ['lost-records', 'listener-lost'];
-const MOST_BUSY = Math.ceil(RUNS / 6);
+/** A busy machine may now and then overrun the kernel's buffer, or keep the listener from the CPU for seconds. */
+const BUSY_REASONS: readonly OpenReason[] = ['lost-records', 'listener-lost'];
+const MOST_BUSY_RUNS = Math.ceil(RUNS / 6);
 
 const wasBusy = ({ record }: BracketedRun): boolean =>
-  BUSY.some((reason) => record.peak_rss?.open.includes(reason) ?? false);
+  BUSY_REASONS.some((reason) => record.peak_rss?.open.includes(reason) ?? false);
 
-describe('brackets beside programs that know their peaks', { skip: bracketsObstacle() ?? false }, () => {
+describe('the brackets of programs that know their own peaks', { skip: bracketsObstacle() ?? false }, () => {
   let runs: BracketedRuns;
   const outcomes = new Map<BracketCase, BracketedRun[]>();
 
@@ -112,26 +112,26 @@ describe('brackets beside programs that know their peaks', { skip: bracketsObsta
 
   for (const one of BRACKET_CASES) {
     const { name, openRss = '', openVmem = '', ordinary, job } = one;
-    it(`${name}: ${RUNS} of ${RUNS} hold`, (t) => {
+    it(`contain the peak in each of ${RUNS} runs: ${name}`, (t) => {
       const done = outcomes.get(one) ?? [];
       assert.equal(done.length, RUNS);
-      const midway = done.map(brokenMidway);
-      const final = done.map((run) => broken(run.record, run.truth));
-      // Where the listener gets no CPU, what it has heard is not known yet; where the sampler gets none while a short job
-      // lives, nothing was read of its footprint: nothing false is told.
+      const midway = done.map(contradictionsWhileRunning);
+      const final = done.map((run) => contradictions(run.record, run.truth));
+      // A bracket may be missing, though never false: a listener without CPU passes its events on late, and a sampler
+      // without CPU reads no footprint of a short job.
       for (const [when, lines] of Object.entries({ midway, final })) {
-        const unknown = lines.filter((ofRun) => ofRun.some((line) => line.endsWith(NONE))).length;
-        assert.ok(unknown <= MOST_BUSY, `${when}: ${unknown} runs of which too little was known`);
+        const unknown = lines.filter((ofRun) => ofRun.some((line) => line.endsWith(NO_BRACKET))).length;
+        assert.ok(unknown <= MOST_BUSY_RUNS, `${when}: ${unknown} runs with a missing bracket`);
       }
-      const problems = [...final, ...midway].flat().filter((line) => !line.endsWith(NONE));
+      const problems = [...final, ...midway].flat().filter((line) => !line.endsWith(NO_BRACKET));
       assert.deepEqual(problems, []);
       const heard = done.filter((run) => !wasBusy(run));
       assert.ok(
-        done.length - heard.length <= MOST_BUSY,
+        done.length - heard.length <= MOST_BUSY_RUNS,
         `${done.length - heard.length} runs in which events were lost`,
       );
       const open = (bracket: Range['bracket']): ReadonlySet<string> =>
-        new Set(heard.map(({ record }) => opennessOf(bracket(record))));
+        new Set(heard.map(({ record }) => openReasons(bracket(record))));
       assert.deepEqual(
         open(({ peak_rss }) => peak_rss),
         new Set([openRss]),
@@ -148,32 +148,33 @@ describe('brackets beside programs that know their peaks', { skip: bracketsObsta
         .map(({ record, truth }) => widthOf(record.peak_rss, truth.rssSum))
         .filter((width) => width !== null);
       if (widths.length > 0) t.diagnostic(`median width ${(median(widths) * 100).toFixed(2)} %`);
-      // Several are known together only where a sweep comes at the right moment.
+      // The peak of several processes together is seen only if a sweep comes at the right moment.
       const alone = done.every(({ truth }) => truth.processes.length === 1);
-      if (ordinary === true && alone) assert.ok(median(widths) <= median(done.map(narrowest)), 'as narrow as can be');
+      if (ordinary === true && alone)
+        assert.ok(median(widths) <= median(done.map(expectedWidth)), 'as narrow as can be');
       if (job?.user === undefined) return;
       for (const { record } of heard) assert.ok(record.peak_rss?.sources.includes('limit'));
     });
   }
 
-  it('hold where nobody heard the job’s first moments, and are open for that', async () => {
-    // Again, and for longer, where a busy machine had no listener before the job was over.
+  it('contain the peak, and are open as start-gap, where the listener missed the job’s first moments', async () => {
+    // Repeats with a longer job where the listener of a busy machine came only after the job.
     const late = async (heardAfterMs: number, holdMs = 2500): Promise<void> => {
       const options = ['--mib=32', `--hold=${holdMs}`];
       const { record, truth } = await runs.run({ burner: 'steady', options, intervalMs: 100, heardAfterMs });
-      const open = opennessOf(record.peak_rss);
+      const open = openReasons(record.peak_rss);
       if (open !== 'start-gap' && holdMs < 60_000) return late(heardAfterMs, 2 * holdMs);
-      assert.deepEqual(broken(record, truth), []);
+      assert.deepEqual(contradictions(record, truth), []);
       assert.equal(open, 'start-gap');
     };
     await Promise.all([10, 40, 70].map((heardAfterMs) => late(heardAfterMs)));
   });
 
-  it('hold for 2,000 children of 20 ms, each of them heard of', () =>
+  it('contain the peak of 2,000 children of 20 ms, and all of the children are counted', () =>
     oneOf(3, async () => {
       const options = ['--children=2000', '--concurrency=40', '--mib=1', '--life=20'];
       const { record, truth } = await runs.run({ burner: 'many-children', options, intervalMs: 1000 });
-      assert.deepEqual(broken(record, truth), []);
+      assert.deepEqual(contradictions(record, truth), []);
       assert.equal(record.peak_rss?.proved, true);
       assert.equal(record.processes, 2001);
     }));

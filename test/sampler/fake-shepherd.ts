@@ -157,7 +157,7 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5, conf = {
   return site;
 }
 
-/** A process that a file of the run directory or a command line names; null: none alive. */
+/** The pid in this text if such a process is alive, otherwise null. */
 function processOf(pidText: string | undefined): number | null {
   const pid = Number(pidText);
   return Number.isSafeInteger(pid) && pid > 1 && startTicksOf(pid) !== null ? pid : null;
@@ -190,7 +190,7 @@ async function endSamplers(site: Site): Promise<void> {
   }, 'the end of what the hooks started');
 }
 
-/** Whether some process of the machine is between two programs: it has memory, and no command line yet. */
+/** Whether some process of the machine is in the middle of an exec: it has memory, but no command line yet. */
 function anyExecutes(): boolean {
   return readdirSync('/proc').some((name) => {
     if (!/^\d+$/.test(name)) return false;
@@ -210,7 +210,7 @@ export function quiet(site: Site): Promise<boolean> {
   let idle = 0;
   return until(() => {
     if (processesOf(site).length > 0) idle = 0;
-    // A busy machine may leave a process of the site's between two programs for as long as all these looks take.
+    // On a busy machine a process of the site may be in an exec, without a command line, during all these looks.
     else if (!anyExecutes()) idle++;
     return idle > 5;
   }, 'the end of sampler and delivery');
@@ -228,13 +228,13 @@ export interface JobOptions {
   readonly job?: number;
   /** Changes of the spool file `config`. */
   readonly config?: Readonly<Record<string, string | null>>;
-  /** /bin/sh of this site: by default the machine's. */
+  /** The shell that runs the hooks; by default the machine's /bin/sh. */
   readonly shell?: string;
   /** Options of shepherd.c. */
   readonly shepherd?: readonly string[];
-  /** What stands behind `-- ` in the prolog's and epilog's lines. */
+  /** The words after `--` in the command lines of prolog and epilog. */
   readonly chained?: readonly string[];
-  /** Owner of the spool directory's `trace`, as the job's. */
+  /** Uid that owns `trace`, `error` and `exit_status` in the spool directory. */
   readonly owner?: number;
   /** The hooks keep the environment, as those of an installation without root. */
   readonly plain?: boolean;
@@ -250,18 +250,18 @@ export interface Job {
   readonly shepherd: number;
   /** Name of the run directory. */
   readonly key: string;
-  /** Resolves when a step is over ("start": has begun). */
+  /** Resolves when a step is over ("start": when the job has begun). */
   step(name: keyof Steps): Promise<Step>;
-  /** Resolves when the shepherd has gone, with every step that was made. */
+  /** Resolves when the shepherd has ended, with every step that it made. */
   readonly ended: Promise<Partial<Steps>>;
-  /** The sampler's pid, once it has said so; null: none alive. */
+  /** The sampler's pid, once it has written it; null: none alive. */
   sampler(): number | null;
   killShepherd(): void;
 }
 
 let jobs = 4000;
 
-/** Called sh, a shell behaves as /bin/sh. */
+/** A link to this shell that is called `sh`: the shell then behaves as /bin/sh. */
 function asSh(site: Site, shell: string): string {
   const directory = join(site.directory, `shell-${shell.replaceAll('/', '-')}`);
   if (!existsSync(directory)) {
@@ -332,9 +332,9 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) {
-      const { step, ...told } = JSON.parse(line) as Step & { readonly step: keyof Steps };
-      steps[step] = told;
-      if ((step === 'prolog' || step === 'epilog') && told.ms > ALMOST_CUT_OFF_MS[step]) cutOff++;
+      const { step, ...result } = JSON.parse(line) as Step & { readonly step: keyof Steps };
+      steps[step] = result;
+      if ((step === 'prolog' || step === 'epilog') && result.ms > ALMOST_CUT_OFF_MS[step]) cutOff++;
     }
   });
   let over = false;
@@ -374,11 +374,11 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
 const ALMOST_CUT_OFF_MS = { prolog: 1500, epilog: 4000 } as const;
 let cutOff = 0;
 
-/** A test, tried again where it failed while hooks were cut off by their watchdogs: so busy a machine tells nothing. */
+/** A test that is repeated if it fails while watchdogs cut hooks off: the machine was too busy to judge. */
 export const it = (name: string, body: (t: TestContext) => unknown, skip: string | boolean = false): void =>
-  void test(name, { skip }, (t) => unhurried(() => body(t)));
+  void test(name, { skip }, (t) => repeatIfCutOff(() => body(t)));
 
-async function unhurried(attempt: () => unknown): Promise<void> {
+async function repeatIfCutOff(attempt: () => unknown): Promise<void> {
   for (let tries = 1; ; tries++) {
     const before = cutOff;
     try {
@@ -392,7 +392,7 @@ async function unhurried(attempt: () => unknown): Promise<void> {
 
 let held = 0;
 
-/** A job that lasts until it is let go, however slow the machine is; before and after that it does as it is told. */
+/** A job that lasts until it is let go, however slow the machine is, with shell commands before and after that. */
 export interface Held {
   readonly command: readonly string[];
   readonly letGo: () => void;
@@ -402,7 +402,7 @@ export function heldJob(site: Site, after = 'exit 3', before = ':'): Held {
   const fifo = join(site.directory, `hold-${held++}`);
   makeFifo(fifo, 0o666);
   chmodSync(fifo, 0o666);
-  // Held open for both, it keeps the word for who comes late, and ends the job when the test ends early.
+  // Open for reading and writing, the FIFO keeps the line until the job reads it; if the test ends first, so does the job.
   const fd = openSync(fifo, constants.O_RDWR);
   site.open.push(fd);
   return {
@@ -411,12 +411,12 @@ export function heldJob(site: Site, after = 'exit 3', before = ':'): Held {
   };
 }
 
-/** Time in steps, so that a machine that stands still for a while does not use it up. */
+/** Sleeps in steps, so that a machine that stands still for a while does not use the time up. */
 export async function lapse(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 100) await delay(Math.min(left, 100));
 }
 
-/** Waits until the job's sampler has looked at its first process: it keeps files of that open. */
+/** Waits until the job's sampler has looked at the job's first process, of which it then keeps files open. */
 export async function lookedAt(job: Job): Promise<void> {
   const { pid } = await job.step('start');
   await until(() => {
@@ -447,7 +447,7 @@ export async function letGoSampled(job: Job, { letGo }: Held, ms: number): Promi
   return before;
 }
 
-/** Waits until a sample of after this moment is in node.db: a sampler saves what it has every 5 s, the service every 20 s. */
+/** Waits for a sample in node.db taken after this moment: a sampler saves every 5 s, the service every 20 s. */
 export async function sampledSince(site: Site, job: Job, ms: number): Promise<void> {
   await until(() => {
     try {
@@ -460,7 +460,7 @@ export async function sampledSince(site: Site, job: Job, ms: number): Promise<vo
   }, `a sample of job ${job.number} in node.db`);
 }
 
-/** Runs a job that is there for `ms` beside its sampler, and waits until its record is delivered. */
+/** Runs a job that lasts `ms` from its sampler's first look, and waits until its record is delivered. */
 export async function runSampled(
   site: Site,
   ms: number,
@@ -534,7 +534,7 @@ export async function accountingRecord(site: Site, job: number): Promise<JobReco
   }
 }
 
-/** The records of running jobs in the accounting DB, which may be half made: then it rejects. */
+/** The records of running jobs in the accounting DB. Rejects while the DB is half made. */
 export async function runningAt(site: Site): Promise<readonly JobRecord[]> {
   if (!existsSync(site.accounting)) return [];
   const reader = openSqliteReader(site.accounting);

@@ -9,17 +9,17 @@ import { PATIENCE_MS, until } from '../support/until';
 const SHELLS = ['/bin/dash', '/bin/bash'].filter((shell) => existsSync(shell));
 const COMMON = join(packageRoot(), 'hooks', 'common.sh');
 
-/** Every signal of the hook: which one, and whether its target was still there to get it, and a child of the hook. */
+/** Writes each signal that the hook sends: whether its target is a child of the hook, another process or gone. */
 const WATCHED = `
 exec 9>&2
 . "$1"
 kill() {
-  whose=gone
+  target=gone
   { read -r line <"/proc/$2/stat"; } 2>/dev/null && case "\${line##*) }" in
-  ?" $$ "*) whose=child ;;
-  *) whose=other ;;
+  ?" $$ "*) target=child ;;
+  *) target=other ;;
   esac
-  echo "$whose $*" >&9
+  echo "$target $*" >&9
   command kill "$@"
 }
 `;
@@ -47,9 +47,9 @@ function run(shell: string, script: string): Run {
   return { stdout, signals: stderr.split('\n').filter((line) => /^(child|other|gone) /.test(line)) };
 }
 
-describe('the bound on what a hook does', () => {
+describe('the time limit on a hook’s command', () => {
   for (const shell of SHELLS) {
-    it(`signals nobody whose number may be another's by now (${shell})`, () => {
+    it(`kills nothing, and signals no pid that is free again, when the command ends in time (${shell})`, () => {
       const { stdout, signals } = run(shell, 'qm_bounded 20 true; echo "$?"; qm_bounded 20 false; echo "$?"');
       assert.equal(stdout, '0\n1\n');
       assert.deepEqual(
@@ -58,11 +58,11 @@ describe('the bound on what a hook does', () => {
       );
     });
 
-    it(`ends work that takes longer (${shell})`, () => {
+    it(`kills a command that takes longer, and lets the hook go on (${shell})`, () => {
       const script = `
         qm_bounded 1 sleep 300
         [ $? -gt 128 ] && echo late
-        # Death takes its time on a busy machine.
+        # On a busy machine a killed process takes a while to end.
         tries=0
         while [ "$tries" -lt 300 ]; do
           { read -r line <"/proc/$qm_work/stat"; } 2>/dev/null || line=gone
@@ -74,14 +74,14 @@ describe('the bound on what a hook does', () => {
       const { stdout, signals } = run(shell, script);
       assert.equal(stdout, 'late\nended\nagain\n');
       assert.equal(signals.filter((line) => line.startsWith('child -KILL')).length, 1);
-      // The watcher is about to end by itself: the shell may have waited for it since the hook looked.
+      // TERM to the watcher may come too late: it ends by itself now, and the shell may have waited for it already.
       assert.deepEqual(
         signals.filter((line) => line.startsWith('gone') && !line.startsWith('gone -TERM')),
         [],
       );
     });
 
-    it(`leaves no sleeping watcher behind, however soon the work ends (${shell})`, async (t) => {
+    it(`leaves no sleeping watcher behind, however soon the command ends (${shell})`, async (t) => {
       const seconds = `4000${process.pid}`;
       const script = 'tries=0; while [ "$tries" -lt 300 ]; do qm_bounded "$2" true; tries=$((tries + 1)); done';
       const { status, stderr } = spawnSync(shell, ['-c', `. "$1"\n${script}`, 'sh', COMMON, seconds], {
@@ -92,11 +92,11 @@ describe('the bound on what a hook does', () => {
       const sleepers = (): readonly string[] =>
         readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && isSleeper(pid, seconds));
       t.after(() => sleepers().forEach((pid) => process.kill(Number(pid), 'SIGKILL')));
-      // The last one has been killed; on a busy machine it dies a moment later. They would live for hours.
+      // On a busy machine the last one ends a moment after its signal. A watcher left behind would sleep for hours.
       await until(() => sleepers().length === 0, 'the end of the watchers');
     });
 
-    it(`signals neither a stranger nor a child that has been waited for (${shell})`, () => {
+    it(`is enforced without a signal to a foreign process or to a child that has been waited for (${shell})`, () => {
       const script = `
         (exit 0) & child=$!
         wait "$child"

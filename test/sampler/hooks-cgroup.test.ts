@@ -33,7 +33,7 @@ const MIB = 1024 * 1024;
 const ROOT = '/sys/fs/cgroup';
 const HIERARCHIES = ['memory', 'cpuacct', 'blkio', 'pids'] as const;
 
-/** Why no group can be made on this machine; null if one can. */
+/** Why no v1 cgroup can be made on this machine; null if one can. */
 function v1Obstacle(): string | null {
   const top = join(ROOT, 'memory', JOBS_GROUP);
   const probe = join(top, 'probe');
@@ -70,7 +70,7 @@ function cleanUp(t: TestContext, job: Job): void {
 
 const placesOf = (site: Site): CgroupPlaces => ({ directories: [site.state, site.runDir], graceMs: 0 });
 
-describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, concurrency: 2 }, () => {
+describe('the cgroup that the prolog makes for a job (v1)', { skip: obstacle ?? false, concurrency: 2 }, () => {
   after(() => {
     for (const name of HIERARCHIES)
       try {
@@ -79,12 +79,12 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
         // Not there, or in use by jobs of this machine.
       }
   });
-  const own = { conf: { cgroup: 'own' }, settings: ['cgroup = "own"'] };
+  const ownCgroup = { conf: { cgroup: 'own' }, settings: ['cgroup = "own"'] };
 
-  it('holds the job from its first moment, and neither hooks nor sampler', async (t) => {
-    const site = newSite(t, own);
+  it('holds the shepherd and the job from its start, but not the sampler', async (t) => {
+    const site = newSite(t, ownCgroup);
     const before = pathIn(process.pid, 'memory');
-    // Until it is killed, below.
+    // Runs until the test kills it.
     const job = startJob(site, [burner('steady'), '--mib=64', '--hold=3600000']);
     cleanUp(t, job);
     const { pid } = await job.step('start');
@@ -118,16 +118,16 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     assert.equal(steps.job?.status, 137);
     assert.equal(steps.epilog?.status, 0);
     await quiet(site);
-    // Of this job only: others that run beside it have run directories elsewhere.
+    // Not removeStrayCgroups, which would remove those of jobs whose run directories are elsewhere.
     removeJobCgroup(job.key, null);
     assert.deepEqual(groupsOf(job.key), []);
     assert.ok(isUnavailable(group.read()));
     group.close();
   });
 
-  it('says what a job held that ended before its sampler looked', async (t) => {
+  it('gives the peak of a job that ended before its sampler’s first look', async (t) => {
     const site = newSite(t, { conf: { cgroup: 'own' }, settings: ['cgroup = "own"', 'listener = false'], armWait: 0 });
-    // Holds the last 8 MiB that it read, for a moment.
+    // `tail` holds the last 8 MiB that it read for a moment.
     const job = startJob(site, ['/bin/sh', '-c', 'head -c 8M /dev/zero | tail -c 8M >/dev/null']);
     cleanUp(t, job);
     const steps = await job.ended;
@@ -144,42 +144,42 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     assert.deepEqual(groupsOf(job.key), []);
   });
 
-  it('is removed when the sampler was killed; what outlives the job goes back, alive', async (t) => {
-    const site = newSite(t, own);
-    // It says who it is once the session is its own: the shepherd kills what is still in the job's process group.
-    const stays = `setsid /bin/sh -c 'echo $$ >"${site.directory}/left"; exec sleep 300' &`;
-    const hold = heldJob(site, 'exit 0', stays);
+  it('is removed though the sampler was killed, and a process that outlives the job is moved back alive', async (t) => {
+    const site = newSite(t, ownCgroup);
+    // Writes its pid once it has its own session: the shepherd kills what is still in the job's process group.
+    const startSurvivor = `setsid /bin/sh -c 'echo $$ >"${site.directory}/left"; exec sleep 300' &`;
+    const hold = heldJob(site, 'exit 0', startSurvivor);
     const job = startJob(site, hold.command);
     cleanUp(t, job);
     await job.step('start');
-    const left = await until(
+    const survivor = await until(
       () =>
         existsSync(join(site.directory, 'left'))
           ? Number(readFileSync(join(site.directory, 'left'), 'utf8')) || null
           : null,
-      'the process that stays',
+      'the process that outlives the job',
     );
     t.after(() => {
-      // The clean-up of the site may have met it.
-      if (existsSync(`/proc/${left}`)) process.kill(left, 'SIGKILL');
+      // The clean-up of the site may have killed it.
+      if (existsSync(`/proc/${survivor}`)) process.kill(survivor, 'SIGKILL');
     });
-    assert.match(pathIn(left, 'memory') ?? '', /qmemacct-jobs/);
+    assert.match(pathIn(survivor, 'memory') ?? '', /qmemacct-jobs/);
     process.kill(await until(() => job.sampler(), 'the sampler'), 'SIGKILL');
     hold.letGo();
     const steps = await job.ended;
     assert.equal(steps.epilog?.status, 0);
     await quiet(site);
     assert.deepEqual(groupsOf(job.key), []);
-    assert.equal(pathIn(left, 'memory'), pathIn(process.pid, 'memory'));
-    // The kernel went on counting.
+    assert.equal(pathIn(survivor, 'memory'), pathIn(process.pid, 'memory'));
+    // The kernel went on counting without the sampler.
     const { metrics, peak_footprint: footprint } = nodeRecord(site, job.key);
     assert.ok((metrics.cgroup_peak_bytes ?? 0) > 0);
     assert.deepEqual([footprint?.proved, footprint?.open], [true, []]);
     assert.ok((footprint?.upper_bytes ?? 0) >= (metrics.cgroup_peak_bytes ?? Infinity));
   });
 
-  it('is removed by the next job when sampler and shepherd were killed', async (t) => {
-    const site = newSite(t, own);
+  it('is removed with the next job where sampler and shepherd were killed', async (t) => {
+    const site = newSite(t, ownCgroup);
     const job = startJob(site, ['/bin/sleep', '300']);
     cleanUp(t, job);
     const { pid } = await job.step('start');
@@ -190,7 +190,7 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     assert.deepEqual(
       strayCgroups(placesOf(site)).filter((key) => key === job.key),
       [],
-      'its run directory is there: not a stray',
+      'a cgroup with a run directory is not a stray',
     );
     const next = startJob(site, ['/bin/true']);
     cleanUp(t, next);
@@ -200,11 +200,11 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // The shepherd's death has ended it.
+      // It ended with the shepherd.
     }
   });
 
-  it('without a run directory is a stray, and is removed as such', () => {
+  it('is a stray without a run directory, and is left alone for its first minute', () => {
     const key = `9.0.00000000.${process.pid}.1`;
     for (const name of HIERARCHIES) {
       const top = join(ROOT, name, JOBS_GROUP);
@@ -213,12 +213,12 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     const places = { directories: [temporaryDirectory()] };
     assert.ok(strayCgroups(places).includes(key));
     removeStrayCgroups(places);
-    assert.ok(groupsOf(key).length > 0, 'not in its first minute');
+    assert.ok(groupsOf(key).length > 0, 'removed in its first minute');
     assert.equal(removeJobCgroup(key, null), 'removed');
     assert.deepEqual(groupsOf(key), []);
   });
 
-  it('costs the prolog some milliseconds', (t) =>
+  it('costs the prolog less than a second', (t) =>
     oneOf(3, async () => {
       const times: Record<string, number[]> = { off: [], own: [] };
       for (const cgroup of ['off', 'own', 'off', 'own', 'off', 'own']) {
@@ -233,7 +233,7 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
       assert.ok(Math.min(...(times.own ?? [])) < 1000);
     }));
 
-  it('is not made where Grid Engine makes one, or where nobody asked', async (t) => {
+  it('is made with cgroup = auto unless Grid Engine makes one, and is not made with off', async (t) => {
     for (const [cgroup, config] of [
       ['auto', { pty: '0\nuse_systemd=1' }],
       ['off', {}],
@@ -261,8 +261,8 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
   });
 });
 
-describe('the group in other worlds', { skip: shepherdObstacle() ?? false, concurrency: 2 }, () => {
-  /** A v2 tree of plain files, which take whatever is written to them. */
+describe('the prolog on a made-up cgroup hierarchy', { skip: shepherdObstacle() ?? false, concurrency: 2 }, () => {
+  /** A v2 hierarchy of plain files, which accept whatever is written to them. */
   function v2Tree(files: Readonly<Record<string, string>>): string {
     const root = temporaryDirectory();
     const all = {
@@ -298,21 +298,21 @@ describe('the group in other worlds', { skip: shepherdObstacle() ?? false, concu
   }
 
   it(
-    'v2: controllers that only count are switched on, cpu is not',
+    'switches the v2 controllers on that only count, and not cpu',
     async (t) => {
       const root = v2Tree({});
       const { job, note } = await runIn(t, root);
       assert.equal(note?.problem, null);
       assert.equal(note.origins.get('unified'), unifiedPath);
       assert.equal(readFileSync(join(root, JOBS_GROUP, job.key, 'cgroup.procs'), 'utf8'), `${job.shepherd}\n`);
-      // Plain files keep the last word only: each was written alone.
+      // Each controller is written by itself, so a plain file keeps the last one.
       assert.equal(readFileSync(join(root, JOBS_GROUP, 'cgroup.subtree_control'), 'utf8'), '+io\n');
     },
     noV2,
   );
 
   it(
-    'v2: a scheduler that divides by groups keeps io off',
+    'leaves the v2 controller io off where the disk scheduler divides by groups',
     async (t) => {
       const root = v2Tree({ 'sys/block/sda/queue/scheduler': 'mq-deadline kyber [bfq] none\n' });
       const { note } = await runIn(t, root);
@@ -323,7 +323,7 @@ describe('the group in other worlds', { skip: shepherdObstacle() ?? false, concu
   );
 
   it(
-    'v2: a shepherd at the top stays there where cpu is divided',
+    'leaves a shepherd at the top of v2 where it is if cpu is divided',
     async (t) => {
       const root = v2Tree({ 'cgroup.subtree_control': 'cpu memory\n' });
       const { note } = await runIn(t, root);
@@ -333,17 +333,17 @@ describe('the group in other worlds', { skip: shepherdObstacle() ?? false, concu
     unifiedPath !== '/',
   );
 
-  it('no hierarchy that counts memory: said, and no harm', async (t) => {
+  it('notes that no hierarchy counts memory, and the job runs', async (t) => {
     const { note } = await runIn(t, temporaryDirectory());
     assert.match(note?.problem ?? '', /counts memory/);
   });
 
-  it('a root that is not there: said, and no harm', async (t) => {
+  it('notes a missing root of the hierarchies, and the job runs', async (t) => {
     const { note } = await runIn(t, '/no/such/cgroup');
     assert.match(note?.problem ?? '', /counts memory/);
   });
 
-  it('v1: a memory limit above the shepherd keeps it where it is', async (t) => {
+  it('leaves the shepherd where it is if a v1 memory limit above holds there', async (t) => {
     const path = pathIn(process.pid, 'memory');
     if (path === undefined) {
       t.skip('no v1 memory hierarchy');
@@ -361,8 +361,8 @@ describe('the group in other worlds', { skip: shepherdObstacle() ?? false, concu
   });
 });
 
-describe('limits of v2 that a shepherd would leave', () => {
-  /** Runs the shell functions on a tree of files, without a job. */
+describe('the search for v2 limits that a shepherd would leave', () => {
+  /** What qm_find_limits says of the group `path` in a hierarchy of these files. */
   function problemOf(files: Readonly<Record<string, string>>, path: string): string {
     const root = temporaryDirectory();
     for (const [name, text] of Object.entries(files)) {
@@ -374,22 +374,22 @@ describe('limits of v2 that a shepherd would leave', () => {
     assert.equal(stderr, '');
     return stdout;
   }
-  const free = { 'memory.max': 'max\n', 'cpu.max': 'max 100000\n', 'cpuset.cpus': '\n', 'io.max': '' };
+  const unlimited = { 'memory.max': 'max\n', 'cpu.max': 'max 100000\n', 'cpuset.cpus': '\n', 'io.max': '' };
   const at = (path: string, files: Readonly<Record<string, string>>): Record<string, string> =>
     Object.fromEntries(Object.entries(files).map(([name, text]) => [`${path}/${name}`, text]));
 
-  it('none: goes', () => {
-    assert.equal(problemOf({ ...at('a', free), ...at('a/b', free) }, '/a/b'), '');
+  it('finds none where neither the group nor one above has a limit', () => {
+    assert.equal(problemOf({ ...at('a', unlimited), ...at('a/b', unlimited) }, '/a/b'), '');
     assert.equal(problemOf({}, '/a/b c'), '');
   });
 
-  it('its own or one above: stays', () => {
+  it('finds a limit of the group or of one above', () => {
     assert.match(
-      problemOf({ ...at('a', free), ...at('a/b', { ...free, 'memory.high': '1073741824\n' }) }, '/a/b'),
+      problemOf({ ...at('a', unlimited), ...at('a/b', { ...unlimited, 'memory.high': '1073741824\n' }) }, '/a/b'),
       /memory\.high/,
     );
     assert.match(
-      problemOf({ ...at('a', { ...free, 'cpu.max': '200000 100000\n' }), ...at('a/b', free) }, '/a/b'),
+      problemOf({ ...at('a', { ...unlimited, 'cpu.max': '200000 100000\n' }), ...at('a/b', unlimited) }, '/a/b'),
       /^\/a has a limit \(cpu\.max\)/,
     );
     assert.match(problemOf(at('a', { 'cpuset.cpus': '0-3\n' }), '/a'), /cpuset/);

@@ -21,7 +21,7 @@ const asStranger = (...command: readonly string[]): void => {
   assert.equal(status, 0, stderr);
 };
 
-describe('a plain hook that hands over copies', { skip: shepherdObstacle() ?? false, concurrency: 2 }, () => {
+describe('a hook without root that hands over copies', { skip: shepherdObstacle() ?? false, concurrency: 2 }, () => {
   for (const shell of SHELLS)
     for (const [what, plant] of [
       ['link', (path: string, target: string) => asStranger('ln', '-s', target, path)],
@@ -29,7 +29,7 @@ describe('a plain hook that hands over copies', { skip: shepherdObstacle() ?? fa
       ['FIFO', (path: string) => asStranger('mkfifo', '-m', '666', path)],
       ['directory', (path: string) => asStranger('mkdir', '-m', '777', path)],
     ] as const)
-      it(`follows and overwrites no ${what} of someone else's (${shell})`, async (t) => {
+      it(`neither follows nor overwrites a ${what} of another user (${shell})`, async (t) => {
         const site = newSite(t, { armWait: 0, settings: ['accept_self_reported = true'] });
         const outbox = join(site.state, 'outbox');
         const precious = join(site.directory, 'precious');
@@ -45,7 +45,7 @@ describe('a plain hook that hands over copies', { skip: shepherdObstacle() ?? fa
           shepherd: [`uid=${OWNER.uid}`, `limit=${Rlimit.AS}:${TINY}:${TINY}`],
         });
         await job.step('start');
-        // The names that can be known while the job runs.
+        // The file names that another user can work out while the job runs.
         for (const name of [`${job.key}.usage.new`, `${job.key}.usage`]) plant(join(outbox, name), precious);
         hold.letGo();
         const steps = await job.ended;

@@ -30,14 +30,14 @@ import {
 import { until } from '../support/until';
 
 const MIB = 1024 * 1024;
-/** Prolog and epilog end themselves after 2 and 5 s; the rest is for a busy machine. */
+/** Prolog and epilog end themselves after 2 and 5 s; the rest allows for a busy machine. */
 const PROLOG_MS = 2000 + 15_000;
 const EPILOG_MS = 5000 + 15_000;
 const NPROC = 6;
 
 const sleeping = (seconds: number): readonly string[] => ['/bin/sh', '-c', `sleep ${seconds}; exit 3`];
 
-/** No hook ever fails or hangs, whatever happened to ours. */
+/** Asserts that prolog and epilog succeeded in time. */
 function assertHarmless(steps: Partial<Steps>): void {
   assert.equal(steps.prolog?.status, 0, 'prolog');
   assert.equal(steps.epilog?.status, 0, 'epilog');
@@ -89,7 +89,7 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
       }
     });
 
-  it('leave a job unharmed that ends at once', async (t) => {
+  it('leave a job that ends at once unharmed, and deliver its record', async (t) => {
     const site = newSite(t, { armWait: 0 });
     const { job, steps } = await runJob(site, ['/bin/true']);
     assertHarmless(steps);
@@ -99,7 +99,7 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     assert.deepEqual(runDirectories(site), []);
   });
 
-  it('tell a job that a signal ended', async (t) => {
+  it('record the signal that ended a job', async (t) => {
     const site = newSite(t);
     const hold = heldJob(site, 'kill -9 $$');
     const job = startJob(site, hold.command);
@@ -111,13 +111,13 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     assert.equal(record.signal, 9);
   });
 
-  it('run a site’s own hooks behind ours, and leave as they do', async (t) => {
+  it('run a site’s own hooks after ours, and exit with their status', async (t) => {
     const site = newSite(t);
     const seen = join(site.directory, 'seen');
-    const own = join(site.directory, 'own.sh');
-    writeFileSync(own, `#!/bin/sh\n{ env; echo "arguments=$*"; pwd; } >>'${seen}'\nexit 42\n`, { mode: 0o755 });
+    const hook = join(site.directory, 'own.sh');
+    writeFileSync(hook, `#!/bin/sh\n{ env; echo "arguments=$*"; pwd; } >>'${seen}'\nexit 42\n`, { mode: 0o755 });
     const hold = heldJob(site);
-    const job = startJob(site, hold.command, { chained: [`root@${own}`, 'a', '$b'] });
+    const job = startJob(site, hold.command, { chained: [`root@${hook}`, 'a', '$b'] });
     await letGoSampled(job, hold, 400);
     const steps = await job.ended;
     await quiet(site);
@@ -131,7 +131,7 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     assert.ok((await delivered(site, job)).samples);
   });
 
-  it('without root hand over their record, which is taken for the owner’s word', async (t) => {
+  it('hand over a self-reported record when they run without root', async (t) => {
     const site = newSite(t, { settings: ['accept_self_reported = true'] });
     const user = { uid: 65534, name: 'nobody' };
     const options = { plain: true, shepherd: [`uid=${user.uid}`], owner: user.uid, config: { job_owner: user.name } };
@@ -148,7 +148,7 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     assert.deepEqual(readdirSync(join(site.state, 'outbox')), []);
   });
 
-  it('exit with 0 where they are not called by a shepherd, or with other words', (t) => {
+  it('exit with 0 when they are called without a shepherd or with wrong arguments', (t) => {
     const site = newSite(t);
     for (const name of ['prolog.sh', 'epilog.sh'])
       for (const words of [[], ['1'], ['x', 'y'], ['1', '0'], ['1;id', '0'], ['../1', '0']])
@@ -156,7 +156,7 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     assert.deepEqual(runDirectories(site), []);
   });
 
-  it('exit with 0 without Node, and keep what Grid Engine knows', async (t) => {
+  it('exit with 0 without Node, and keep what Grid Engine knows for an unsampled record', async (t) => {
     const site = newSite(t, { armWait: 0 });
     const conf = join(site.hooks, 'hook.conf');
     const text = readFileSync(conf, 'utf8');
@@ -175,155 +175,159 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
   });
 });
 
-describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, concurrency: 4 }, () => {
-  /** A job whose sampler was killed before it had saved anything: one that a busy machine left alone for 5 s may have. */
-  async function unsaved(site: Site): Promise<{ readonly job: Job; readonly hold: Held }> {
-    for (;;) {
+describe(
+  'the record of a job whose sampler or shepherd is killed or stopped',
+  { skip: shepherdObstacle() ?? false, concurrency: 4 },
+  () => {
+    /** Starts jobs until a sampler is killed before it has saved anything: one that has lived 5 s may have. */
+    async function startUnsaved(site: Site): Promise<{ readonly job: Job; readonly hold: Held }> {
+      for (;;) {
+        const hold = heldJob(site);
+        const job = startJob(site, hold.command);
+        await job.step('start');
+        process.kill(await sampler(job), 'SIGKILL');
+        if (!hasSaved(site, job, 0)) return { job, hold };
+        hold.letGo();
+        await job.ended;
+        await quiet(site);
+      }
+    }
+
+    it('is made of the epilog’s copies where the sampler had saved nothing', async (t) => {
+      const site = newSite(t);
+      const { job, hold } = await startUnsaved(site);
+      await lapse(1200);
+      hold.letGo();
+      assertHarmless(await job.ended);
+      await quiet(site);
+      const record = await delivered(site, job);
+      assert.equal(record.status, 'finished');
+      assert.equal(record.trust, 'usage');
+      assert.equal(record.exit_status, 3);
+      assert.ok((record.wallclock_seconds ?? 0) >= 1);
+      assert.match(notesOf(record), /Not sampled/);
+      assert.deepEqual(runDirectories(site), []);
+    });
+
+    it('keeps the samples that a killed sampler had saved, with an open peak', async (t) => {
+      const site = newSite(t);
       const hold = heldJob(site);
       const job = startJob(site, hold.command);
+      const pid = await sampler(job);
       await job.step('start');
-      process.kill(await sampler(job), 'SIGKILL');
-      if (!hasSaved(site, job, 0)) return { job, hold };
+      const began = Date.now();
+      await until(() => hasSaved(site, job), 'saved samples');
+      process.kill(pid, 'SIGKILL');
+      await lapse(1000);
+      const seconds = (Date.now() - began) / 1000;
+      hold.letGo();
+      assertHarmless(await job.ended);
+      await quiet(site);
+      const record = await delivered(site, job);
+      assert.equal(record.status, 'finished');
+      assert.equal(record.exit_status, 3);
+      assert.ok((record.samples ?? 0) > 10);
+      assert.ok(record.peak_rss?.open.includes('sampler-lost'));
+      assert.match(notesOf(record), /sampler died/);
+      // The file `usage` has whole seconds.
+      assert.ok((record.wallclock_seconds ?? 0) >= seconds - 1, `${record.wallclock_seconds ?? 0} of ${seconds} s`);
+      assert.deepEqual(runDirectories(site), []);
+    });
+
+    it('has the exit status though the epilog gave up waiting for a stopped sampler', async (t) => {
+      const site = newSite(t);
+      const hold = heldJob(site);
+      const job = startJob(site, hold.command);
+      const pid = await sampler(job);
+      await job.step('start');
+      process.kill(pid, 'SIGSTOP');
+      hold.letGo();
+      const steps = await job.ended;
+      assertHarmless(steps);
+      // As execd does, without waiting for anyone.
+      rmSync(job.spool, { recursive: true });
+      process.kill(pid, 'SIGCONT');
+      await quiet(site);
+      const record = await delivered(site, job);
+      assert.equal(record.exit_status, 3);
+      assert.equal(record.status, 'finished');
+      assert.deepEqual(runDirectories(site), []);
+    });
+
+    it('has the exit status though the epilog did not find the sampler', async (t) => {
+      const site = newSite(t);
+      const hold = heldJob(site);
+      const job = startJob(site, hold.command);
+      await sampler(job);
+      await job.step('start');
+      const [directory = ''] = runDirectories(site);
+      for (const name of ['pid', 'starting']) rmSync(join(site.state, 'run', directory, name), { force: true });
+      hold.letGo();
+      assertHarmless(await job.ended);
+      await quiet(site);
+      const record = await delivered(site, job);
+      assert.equal(record.status, 'finished');
+      assert.equal(record.exit_status, 3);
+      // On a busy machine the flush that the epilog starts may come before the sampler's next look.
+      assert.ok(record.trust === 'root' || record.trust === 'usage', record.trust);
+      assert.deepEqual(runDirectories(site), []);
+    });
+
+    it('keeps the samples of a sampler that got SIGTERM', async (t) => {
+      const site = newSite(t);
+      const hold = heldJob(site);
+      const job = startJob(site, hold.command);
+      const pid = await sampler(job);
+      await lookedAt(job);
+      await lapse(1000);
+      process.kill(pid, 'SIGTERM');
+      await until(() => job.sampler() === null, 'the end of the sampler');
+      hold.letGo();
+      assertHarmless(await job.ended);
+      await quiet(site);
+      const record = await delivered(site, job);
+      assert.equal(record.exit_status, 3);
+      assert.ok((record.samples ?? 0) > 0);
+    });
+
+    it('has status lost where the shepherd was killed, and the sampler goes on sampling', async (t) => {
+      const site = newSite(t);
+      const hold = heldJob(site);
+      const job = startJob(site, hold.command);
+      await lookedAt(job);
+      job.killShepherd();
+      await sampledSince(site, job, Date.now());
       hold.letGo();
       await job.ended;
       await quiet(site);
-    }
-  }
+      const record = await delivered(site, job);
+      assert.equal(record.status, 'lost');
+      assert.equal(record.exit_status, null);
+      assert.ok((record.samples ?? 0) > 0);
+      assert.deepEqual(runDirectories(site), []);
+    });
 
-  it('before it has saved anything: the epilog’s copies become the record', async (t) => {
-    const site = newSite(t);
-    const { job, hold } = await unsaved(site);
-    await lapse(1200);
-    hold.letGo();
-    assertHarmless(await job.ended);
-    await quiet(site);
-    const record = await delivered(site, job);
-    assert.equal(record.status, 'finished');
-    assert.equal(record.trust, 'usage');
-    assert.equal(record.exit_status, 3);
-    assert.ok((record.wallclock_seconds ?? 0) >= 1);
-    assert.match(notesOf(record), /Not sampled/);
-    assert.deepEqual(runDirectories(site), []);
-  });
-
-  it('after it has saved something: that stays, with its ends open', async (t) => {
-    const site = newSite(t);
-    const hold = heldJob(site);
-    const job = startJob(site, hold.command);
-    const pid = await sampler(job);
-    await job.step('start');
-    const began = Date.now();
-    await until(() => hasSaved(site, job), 'saved samples');
-    process.kill(pid, 'SIGKILL');
-    await lapse(1000);
-    const seconds = (Date.now() - began) / 1000;
-    hold.letGo();
-    assertHarmless(await job.ended);
-    await quiet(site);
-    const record = await delivered(site, job);
-    assert.equal(record.status, 'finished');
-    assert.equal(record.exit_status, 3);
-    assert.ok((record.samples ?? 0) > 10);
-    assert.ok(record.peak_rss?.open.includes('sampler-lost'));
-    assert.match(notesOf(record), /sampler died/);
-    // `usage` tells whole seconds.
-    assert.ok((record.wallclock_seconds ?? 0) >= seconds - 1, `${record.wallclock_seconds ?? 0} of ${seconds} s`);
-    assert.deepEqual(runDirectories(site), []);
-  });
-
-  it('stopped: the epilog gives up in time, and nothing is lost', async (t) => {
-    const site = newSite(t);
-    const hold = heldJob(site);
-    const job = startJob(site, hold.command);
-    const pid = await sampler(job);
-    await job.step('start');
-    process.kill(pid, 'SIGSTOP');
-    hold.letGo();
-    const steps = await job.ended;
-    assertHarmless(steps);
-    // As execd does, which waits for nobody.
-    rmSync(job.spool, { recursive: true });
-    process.kill(pid, 'SIGCONT');
-    await quiet(site);
-    const record = await delivered(site, job);
-    assert.equal(record.exit_status, 3);
-    assert.equal(record.status, 'finished');
-    assert.deepEqual(runDirectories(site), []);
-  });
-
-  it('that the epilog does not find: the copies it leaves end the job', async (t) => {
-    const site = newSite(t);
-    const hold = heldJob(site);
-    const job = startJob(site, hold.command);
-    await sampler(job);
-    await job.step('start');
-    const [directory = ''] = runDirectories(site);
-    for (const name of ['pid', 'starting']) rmSync(join(site.state, 'run', directory, name), { force: true });
-    hold.letGo();
-    assertHarmless(await job.ended);
-    await quiet(site);
-    const record = await delivered(site, job);
-    assert.equal(record.status, 'finished');
-    assert.equal(record.exit_status, 3);
-    // Beside a busy machine's other work, the flush that the epilog starts may come before the sampler looks.
-    assert.ok(record.trust === 'root' || record.trust === 'usage', record.trust);
-    assert.deepEqual(runDirectories(site), []);
-  });
-
-  it('asked to end by the machine: what it knew is kept', async (t) => {
-    const site = newSite(t);
-    const hold = heldJob(site);
-    const job = startJob(site, hold.command);
-    const pid = await sampler(job);
-    await lookedAt(job);
-    await lapse(1000);
-    process.kill(pid, 'SIGTERM');
-    await until(() => job.sampler() === null, 'the end of the sampler');
-    hold.letGo();
-    assertHarmless(await job.ended);
-    await quiet(site);
-    const record = await delivered(site, job);
-    assert.equal(record.exit_status, 3);
-    assert.ok((record.samples ?? 0) > 0);
-  });
-
-  it('never killed, though the shepherd is: the job is followed to its end and told as lost', async (t) => {
-    const site = newSite(t);
-    const hold = heldJob(site);
-    const job = startJob(site, hold.command);
-    await lookedAt(job);
-    job.killShepherd();
-    await sampledSince(site, job, Date.now());
-    hold.letGo();
-    await job.ended;
-    await quiet(site);
-    const record = await delivered(site, job);
-    assert.equal(record.status, 'lost');
-    assert.equal(record.exit_status, null);
-    assert.ok((record.samples ?? 0) > 0);
-    assert.deepEqual(runDirectories(site), []);
-  });
-
-  it('killed with the shepherd: the next sampler on this host finishes the run', async (t) => {
-    const site = newSite(t);
-    const hold = heldJob(site);
-    const job = startJob(site, hold.command);
-    const pid = await sampler(job);
-    await job.step('start');
-    process.kill(pid, 'SIGKILL');
-    job.killShepherd();
-    hold.letGo();
-    await job.ended;
-    assert.equal(runDirectories(site).length, 1);
-    await runSampled(site, 100);
-    const record = await delivered(site, job);
-    assert.equal(record.status, 'lost');
-    assert.deepEqual(runDirectories(site), []);
-  });
-});
+    it('is written as lost by the host’s next sampler where sampler and shepherd were killed', async (t) => {
+      const site = newSite(t);
+      const hold = heldJob(site);
+      const job = startJob(site, hold.command);
+      const pid = await sampler(job);
+      await job.step('start');
+      process.kill(pid, 'SIGKILL');
+      job.killShepherd();
+      hold.letGo();
+      await job.ended;
+      assert.equal(runDirectories(site).length, 1);
+      await runSampled(site, 100);
+      const record = await delivered(site, job);
+      assert.equal(record.status, 'lost');
+      assert.deepEqual(runDirectories(site), []);
+    });
+  },
+);
 
 describe(
-  'a configuration that can’t be read for a while',
+  'a record while the configuration can’t be read',
   { skip: shepherdObstacle() ?? false, concurrency: 2 },
   () => {
     const spoilings: readonly (readonly [string, (path: string) => void])[] = [
@@ -336,7 +340,7 @@ describe(
     ];
     for (const [how, spoil] of spoilings)
       for (const [also, meet] of deaths)
-        it(`${how}${also}: the record waits, and has the cluster's name`, async (t) => {
+        it(`waits, and has the cluster's name when delivered (configuration ${how}${also})`, async (t) => {
           const site = newSite(t);
           const good = readFileSync(site.settings);
           spoil(site.settings);
@@ -357,7 +361,7 @@ describe(
   },
 );
 
-describe('a state directory that can’t be used', { skip: shepherdObstacle() ?? false, concurrency: 2 }, () => {
+describe('a job whose state directory can’t be used', { skip: shepherdObstacle() ?? false, concurrency: 2 }, () => {
   async function assertWorks(t: TestContext, spoil: (site: Site) => void): Promise<JobRecord> {
     const site = newSite(t);
     spoil(site);
@@ -370,14 +374,14 @@ describe('a state directory that can’t be used', { skip: shepherdObstacle() ??
     return record;
   }
 
-  it('because a file stands in its place: the record is delivered all the same', (t) =>
+  it('is sampled and delivered where the directory is a file', (t) =>
     assertWorks(t, ({ state }) => {
       rmSync(state, { recursive: true });
       writeFileSync(state, '');
     }));
 
   for (const blocks of [0, 1, 2, 3, 8])
-    it(`because it is full but for ${blocks} blocks: sampled, and delivered all the same`, async (t) => {
+    it(`is sampled and delivered where the directory has ${blocks} free blocks`, async (t) => {
       const { samples, status } = await assertWorks(t, ({ state }) => {
         execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=755', 'none', state]);
         t.after(() => execFileSync('umount', ['-l', state]));
@@ -389,13 +393,13 @@ describe('a state directory that can’t be used', { skip: shepherdObstacle() ??
       assert.equal(status, 'finished');
     });
 
-  it('because node.db is no database: the record is delivered all the same', (t) =>
+  it('is sampled and delivered where node.db is no database', (t) =>
     assertWorks(t, ({ state }) => {
       writeFileSync(join(state, 'node.db'), 'not a database, and long enough to be told from one'.repeat(99));
     }));
 });
 
-describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() ?? false, concurrency: 3 }, () => {
+describe('a job with resource limits', { skip: shepherdObstacle() ?? false, concurrency: 3 }, () => {
   async function sampled(site: Site, ...shepherd: readonly string[]): Promise<JobRecord> {
     const { job, steps } = await runSampled(site, 1000, { shepherd });
     assertHarmless(steps);
@@ -405,19 +409,19 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     return record;
   }
 
-  it('300 MiB of address space, or what this Node needs at least: the sampler runs small', async (t) => {
+  it('has a sampler in small mode with 300 MiB of address space, or the least that Node needs', async (t) => {
     const room = Math.max(300, addressSpaceNeeded().small) * MIB;
     const record = await sampled(newSite(t), limit(Rlimit.AS, room));
     assert.equal(record.sampler?.mode, 'small');
     assert.match(notesOf(record), /small mode/);
   });
 
-  it('a soft limit below: lifted to the hard one', async (t) => {
+  it('has a sampler in full mode with a soft limit of 60 MiB, which is raised to the hard limit', async (t) => {
     const record = await sampled(newSite(t), limit(Rlimit.AS, 8192 * MIB, 60 * MIB));
     assert.equal(record.sampler?.mode, 'full');
   });
 
-  it('50 MiB of address space: no sampler, and the record says why', async (t) => {
+  it('is not sampled with 50 MiB of address space, and the record says why', async (t) => {
     const site = newSite(t);
     const job = startJob(site, sleeping(0.4), { shepherd: [limit(Rlimit.AS, 50 * MIB)] });
     assertHarmless(await job.ended);
@@ -432,7 +436,7 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     assert.deepEqual(runDirectories(site), []);
   });
 
-  it('64 KiB of file size: the summary waits in a file of its own', async (t) => {
+  it('has its record in record.json until the next job, with files of at most 64 KiB', async (t) => {
     const site = newSite(t);
     const { job, steps } = await runSampled(site, 1000, { shepherd: [limit(Rlimit.FSIZE, 64 * 1024)] });
     assertHarmless(steps);
@@ -446,7 +450,7 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     assert.deepEqual(runDirectories(site), []);
   });
 
-  it('15 KiB of file size: still a record', async (t) => {
+  it('still gets a record with files of at most 15 KiB', async (t) => {
     const site = newSite(t);
     const { job, steps } = await runSampled(site, 1000, { shepherd: [limit(Rlimit.FSIZE, 15 * 1024)] });
     assertHarmless(steps);
@@ -455,12 +459,12 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     assert.deepEqual(runDirectories(site), []);
   });
 
-  it('100 descriptors: sampled as ever', async (t) => {
+  it('has a sampler in full mode with 100 descriptors', async (t) => {
     const record = await sampled(newSite(t), limit(Rlimit.NOFILE, 100));
     assert.equal(record.sampler?.mode, 'full');
   });
 
-  it('20 descriptors: no sampler, and the record says why', async (t) => {
+  it('is not sampled with 20 descriptors, and the record says why', async (t) => {
     const site = newSite(t);
     const job = startJob(site, sleeping(0.4), { shepherd: [limit(Rlimit.NOFILE, 20)] });
     assertHarmless(await job.ended);
@@ -470,20 +474,20 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     assert.match(notesOf(record), /20 descriptors/);
   });
 
-  it('no more processes: the job is unharmed', async (t) => {
+  it('is unharmed where its user may start no more processes', async (t) => {
     const site = newSite(t);
     const job = startJob(site, sleeping(0.4), { shepherd: [limit(NPROC, 1)] });
     assertHarmless(await job.ended);
     await quiet(site);
   });
 
-  it('a few seconds of CPU time: one sampler hands over to the next', async (t) => {
+  it('is sampled by one sampler after another with 2 s of CPU time for each', async (t) => {
     const site = newSite(t, { settings: ['interval = 0.05'] });
     const [begun, enough] = [join(site.directory, 'begun'), join(site.directory, 'enough')];
     spawnSync('mkfifo', [enough]);
-    // What is known of so many is more than a socket holds.
+    // The state of so many processes, which is handed over, exceeds a socket's buffer.
     const most = 500;
-    // How soon half of the limit is spent is the machine's affair: the job goes on until it was.
+    // How soon the first sampler has used half of the limit depends on the machine: the job waits for the hand-over.
     const script = [
       `sleep 3000 > ${enough} & i=1`,
       `while [ $i -lt ${most} ]; do sleep 3000 & i=$((i+1)); done`,
@@ -515,7 +519,7 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     assert.ok((record.sampler?.cpu_seconds ?? 0) > 1);
     const samples = nodeSamples(site, job.key);
     const lastMs = Date.parse(record.started_at ?? '') + (samples.at(-1)?.at ?? 0);
-    assert.ok(lastMs > handedOver, 'the second one samples');
+    assert.ok(lastMs > handedOver, 'no sample of the second sampler');
     const gaps = samples.map((sample, index) => sample.at - (samples[index - 1]?.at ?? sample.at));
     assert.ok(Math.max(...gaps) < 60_000, `a hole of ${Math.max(...gaps)} ms`);
   });

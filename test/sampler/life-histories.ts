@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { UpperEnds, type LifeEvent, type SweepReading } from '../../src/sampler/peaks/upper-ends';
 
 /**
- * Histories of a job's processes as the kernel lives them: a fork makes the copy before it tells, an exec replaces the
- * program before it tells, an exit tells after the memory has gone; a sweep reads one process after another while all
- * this goes on. Bytes and times are small numbers.
+ * Histories of a job's processes as the kernel runs them: a fork makes the copy before its event comes, an exec replaces
+ * the program before its event comes, the event of an exit comes after the memory has gone; a sweep reads one process
+ * after another while all this goes on. Bytes and times are small numbers.
  */
 
 interface Space {
@@ -12,7 +12,7 @@ interface Space {
   vmem: number;
   rssMark: number;
   vmemMark: number;
-  /** Was only the picture of its parent between fork and exec. */
+  /** Was only a copy of the parent's between fork and exec. */
   discarded: boolean;
 }
 
@@ -22,17 +22,17 @@ interface Process {
   space: Space | null;
   copy: boolean;
   image: number;
-  /** A fork or an exec of it is going on. */
+  /** The call of the process that is going on, until its event has come. */
   busy: 'fork' | 'exec' | 'exit' | null;
-  /** The copy in the making. */
+  /** The copy that the fork in progress has made. */
   making: Space | null;
   /** Suspended by a vfork until that child executes or ends. */
   waitsFor: Process | null;
-  /** Programs that it replaced, at the size they had last: what ru_maxrss keeps. */
+  /** Largest peak of the programs that it replaced, as ru_maxrss keeps it. */
   replaced: number;
   /** Sweeps that have begun since the fork or exec in progress did. */
   sweepsMeanwhile: number;
-  /** Its last whole reading, as long as it has not run since; and how often that has stood in for another one. */
+  /** Its last whole reading, as long as it has not run since; and how often that was repeated. */
   last: SweepReading | null;
   rested: number;
 }
@@ -45,12 +45,12 @@ const KINDS = [
   'shrink',
   'map',
   'fork',
-  'forkTold',
+  'forkEvent',
   'vfork',
   'exec',
-  'execTold',
+  'execEvent',
   'exit',
-  'exitTold',
+  'exitEvent',
   'sweep',
   'read',
   'read',
@@ -70,11 +70,11 @@ export function lifeSteps(most: number): fc.Arbitrary<readonly LifeStep[]> {
 export interface LifeRules {
   /** Programs may replace programs. */
   readonly replacing: boolean;
-  /** Exit records that never come: every so many; 0: none is missing. */
+  /** The exit records of every so many processes never come; 0: none is missing. */
   readonly missingRecords: number;
-  /** Every so many processes are read by one sweep of four only, as those are that left the job's tree; 0: none. */
+  /** Every so many processes are read by one sweep of four only, as if they had left the job's tree; 0: none. */
   readonly missedReadings: number;
-  /** Some readings stand for a process that has not run since, though others may have given it memory meanwhile. */
+  /** Readings of a process that has not run since may be repeated, though others may have given it memory. */
   readonly sleepers: boolean;
 }
 
@@ -87,7 +87,7 @@ export interface LifeHistory {
   readonly largestVmem: number;
   readonly forks: number;
   readonly recordMissing: boolean;
-  /** Sum over sweeps of what was there: a job in which nothing ever lived proves nothing. */
+  /** Number of sweeps. */
   readonly sweeps: number;
 }
 
@@ -146,7 +146,7 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
     return process;
   }
 
-  const picture = (space: Space): Space => ({
+  const copyOf = (space: Space): Space => ({
     rss: space.rss,
     vmem: space.vmem,
     rssMark: space.rss,
@@ -196,7 +196,7 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
     sweeps++;
   }
 
-  function tellFork(process: Process): void {
+  function reportFork(process: Process): void {
     if (process.making === null) return;
     const child = add(process.making);
     process.making = null;
@@ -204,20 +204,20 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
     events.push({ kind: 'fork', at, parent: process.pid, child: child.pid, thread: process.pid });
   }
 
-  function tellExec(process: Process): void {
+  function reportExec(process: Process): void {
     process.image = ++images;
     process.busy = null;
     events.push({ kind: 'exec', at, pid: process.pid });
   }
 
-  /** Neither lasts longer than from one sweep to the next: that is taken for granted. */
-  function tellOverdue(most: number): void {
+  /** Reports the forks and execs in progress for `most` sweeps: none is taken to last for longer than one. */
+  function reportOverdue(most: number): void {
     for (const process of [...processes]) {
       if (process.busy !== 'fork' && process.busy !== 'exec') continue;
       if (process.sweepsMeanwhile++ < most) continue;
       at++;
-      if (process.busy === 'fork') tellFork(process);
-      else tellExec(process);
+      if (process.busy === 'fork') reportFork(process);
+      else reportExec(process);
     }
   }
 
@@ -244,10 +244,10 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
         if (!free || processes.length > 12) return;
         process.busy = 'fork';
         process.sweepsMeanwhile = 0;
-        process.making = picture(space);
+        process.making = copyOf(space);
         return;
-      case 'forkTold':
-        if (process.busy === 'fork') tellFork(process);
+      case 'forkEvent':
+        if (process.busy === 'fork') reportFork(process);
         return;
       case 'vfork': {
         if (!free || processes.length > 12) return;
@@ -268,14 +268,14 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
         process.sweepsMeanwhile = 0;
         release(process);
         return;
-      case 'execTold':
-        if (process.busy === 'exec') tellExec(process);
+      case 'execEvent':
+        if (process.busy === 'exec') reportExec(process);
         return;
       case 'exit':
         if (!free) return;
         process.busy = 'exit';
         return;
-      case 'exitTold': {
+      case 'exitEvent': {
         if (process.busy !== 'exit' || space === null) return;
         const missing = rules.missingRecords > 0 && process.pid % rules.missingRecords === 0;
         recordMissing ||= missing;
@@ -293,7 +293,7 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
       }
       case 'sweep':
         if (readings !== null) return;
-        tellOverdue(1);
+        reportOverdue(1);
         at++;
         begin = at;
         readings = [];
@@ -319,7 +319,7 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
     note();
   }
   if ((readings as SweepReading[] | null) !== null) endSweep();
-  tellOverdue(0);
+  reportOverdue(0);
   lastSweep = true;
   at++;
   begin = at;
@@ -341,7 +341,7 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
     );
     for (const [, , vmem] of counted) truth.processVmem = Math.max(truth.processVmem, vmem);
   }
-  /** A copy in the making whose fork was never told is not the job's yet. */
+  /** A copy whose fork was never reported is not the job's yet. */
   function stillCopy(space: Space): boolean {
     return processes.some((process) => process.making === space);
   }

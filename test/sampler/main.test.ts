@@ -26,9 +26,9 @@ const MIB = 1024 * 1024;
 /** What the shell that starts a burner may hold beside it. */
 const SHELL_RSS = 4 * MIB;
 const SHELL_VMEM = 32 * MIB;
-/** Jobs at a time: samplers must get to the CPU. */
+/** Jobs that run at the same time: few, so that the samplers get CPU. */
 const LANES = 3;
-/** How often a case is run at most. */
+/** Most runs of one case. */
 const ROUNDS = 5;
 /** A group id that no login on this machine uses. */
 const GROUP = 1_999_900_017;
@@ -37,7 +37,7 @@ interface Case {
   readonly name: string;
   readonly burner: Burner;
   readonly options: readonly string[];
-  /** The peak was there for long enough to be seen. */
+  /** The peak lasts long enough to be seen. */
   readonly lasting: boolean;
   readonly job?: JobOptions;
 }
@@ -140,7 +140,7 @@ async function runCases(site: Site, cases: readonly Case[], round: number): Prom
 
 const BUSY_GAP_MS = 250;
 
-/** The machine was so busy that the sampler can't have seen what was held for twice as long. */
+/** Whether the machine was too busy for the sampler to be sure to see what lasts `2 * BUSY_GAP_MS`. */
 function wasBusy({ it, record, samples, truth }: Outcome): boolean {
   const peakAt = truth.peakAtUnixMs - Date.parse(record.started_at ?? '');
   return (
@@ -150,7 +150,7 @@ function wasBusy({ it, record, samples, truth }: Outcome): boolean {
   );
 }
 
-/** Every case, and those again in which the machine was too busy to tell anything by. */
+/** Runs every case, and again those in which the machine was too busy to judge. */
 async function runAll(site: Site): Promise<ReadonlyMap<string, Outcome>> {
   mkdirSync(join(site.directory, 'truth'));
   const outcomes = new Map<string, Outcome>();
@@ -172,16 +172,16 @@ function assertBracket(what: string, known: Bracket | null, truth: number, uncer
     `${what}: ${known.lower_bytes} is above ${truth} + ${uncertainty}`,
   );
   if (known.upper_bytes === null) {
-    assert.ok(known.open.length > 0, `${what}: an open end without a reason`);
+    assert.ok(known.open.length > 0, `${what}: open without a reason`);
     assert.equal(known.proved, false);
   } else {
-    assert.ok(known.upper_bytes >= truth, `${what}: the upper end ${known.upper_bytes} is below ${truth}`);
+    assert.ok(known.upper_bytes >= truth, `${what}: the upper bound ${known.upper_bytes} is below ${truth}`);
     assert.deepEqual([known.proved, known.open], [true, []]);
   }
   return known;
 }
 
-function assertMost(what: string, known: Bracket, truth: number): void {
+function assertLowerBound(what: string, known: Bracket, truth: number): void {
   assert.ok(known.lower_bytes >= 0.95 * truth, `${what}: ${known.lower_bytes} is below 95 % of ${truth}`);
 }
 
@@ -205,7 +205,7 @@ describe(
     }
 
     for (const { name, lasting: seen } of CASES) {
-      it(`${name}: no lower end above the truth${seen ? ', and none far below' : ''}`, (t) => {
+      it(`brackets the peak${seen ? ', with a lower bound of at least 95 %' : ''}: ${name}`, (t) => {
         const outcome = outcomeOf(name);
         const { truth, record, steps } = outcome;
         for (const step of ['prolog', 'job', 'epilog'] as const) assert.equal(steps[step]?.status, 0, step);
@@ -223,16 +223,16 @@ describe(
         if (footprint.upper_bytes === null) assert.ok(footprint.open.length > 0);
         if (!seen) return;
         if (wasBusy(outcome)) {
-          t.diagnostic('the machine was too busy in every round: how near the truth it comes is not judged');
+          t.diagnostic('the machine was too busy in every round: the 95 % are not judged');
           return;
         }
-        assertMost('rss', rss, truth.rssSum);
-        assertMost('vmem', vmem, truth.vmemSum);
-        assertMost('process_vmem', single, truth.processVmem);
+        assertLowerBound('rss', rss, truth.rssSum);
+        assertLowerBound('vmem', vmem, truth.vmemSum);
+        assertLowerBound('process_vmem', single, truth.processVmem);
       });
     }
 
-    it('each record is delivered as it was written', () => {
+    it('delivers each record with the peak and the run id that node.db has', () => {
       for (const { record, delivered } of outcomes.values()) {
         assert.ok(delivered !== null);
         assert.equal(delivered.peak_rss?.lower_bytes, record.peak_rss?.lower_bytes);
@@ -241,7 +241,7 @@ describe(
       }
     });
 
-    it('each record tells the job as Grid Engine does, and how it was sampled', () => {
+    it('records of each job what Grid Engine knows, and how it was sampled', () => {
       for (const outcome of outcomes.values()) {
         const { record, job, steps } = outcome;
         assert.equal(record.status, 'finished');
@@ -256,25 +256,25 @@ describe(
         assert.ok((record.samples ?? 0) > (wasBusy(outcome) ? 0 : 2));
         assert.ok((record.series?.rss_bytes.length ?? 0) > 0);
         const seconds = record.wallclock_seconds ?? 0;
-        // `usage` tells whole seconds.
+        // The file `usage` has whole seconds.
         assert.ok(seconds > 0.3 && seconds < (steps.job?.ms ?? 0) / 1000 + 1.5, `${seconds} s`);
       }
     });
 
-    it('no picture of a parent between fork and exec is in a chart, nor in the peak’s commands', () => {
+    it('leaves a vfork child’s copy of its parent out of the chart and of the peak’s command', () => {
       const { record, truth } = outcomeOf('vfork');
       assert.ok(Math.max(...(record.series?.rss_bytes ?? [])) <= truth.rssSum + truth.uncertainty + SHELL_RSS);
       assert.equal(record.peak_rss?.command, 'vfork');
     });
 
-    it('a daemon is found by its group', () => {
+    it('finds a daemon by its supplementary group', () => {
       const { record } = outcomeOf('daemon with a group');
       assert.ok((record.processes ?? 0) >= 3);
       assert.equal(record.claimed_by_tree_only ?? -1, 0);
       assert.ok((record.claimed_by_group_only ?? -1) >= 0);
     });
 
-    it('CPU time is that of the job', () => {
+    it('records the job’s CPU time: in total, in the chart and in the samples', () => {
       const outcome = outcomeOf('cpu');
       const { record, truth, samples } = outcome;
       const cpu = record.cpu_seconds ?? 0;
@@ -291,12 +291,12 @@ describe(
       if (!wasBusy(outcome)) assert.ok(sampled >= 0.5 * truth.cpuSeconds, `${sampled}`);
     });
 
-    it('CPU time of samples never falls', () => {
+    it('saves samples whose CPU time never falls', () => {
       for (const { samples } of outcomes.values())
         for (const [index, sample] of samples.entries()) assert.ok(sample.cpu >= (samples[index - 1]?.cpu ?? 0));
     });
 
-    it('I/O is that of the job', () => {
+    it('records the job’s I/O to within 1 MiB', () => {
       const { record, truth } = outcomeOf('io');
       const near = (what: string, seen: number | null, real: number | undefined): void => {
         assert.ok(seen !== null && real !== undefined, what);

@@ -139,7 +139,7 @@ function statusText(pid: number, it: FakeProcess, memory: boolean): string {
 
 export interface ProcTree {
   readonly root: string;
-  /** Adds a process, or changes what is given of it. */
+  /** Adds a process, or changes these properties of it. */
   set(pid: number, changes?: Partial<FakeProcess>): void;
   remove(pid: number): void;
 }

@@ -9,7 +9,7 @@ import {
 } from '../../src/sampler/peaks/peaks';
 
 /**
- * Histories of a job's processes with a sampler looking at them: what the kernel would tell, and what was true.
+ * Histories of a job's processes with a sampler that looks at them: what the kernel would say, and what was true.
  * Bytes are small numbers here. While a tick goes on, the processes go on, too: between any two readings something can
  * happen, but no process falls and rises again within one tick (then no readings can tell a lower end).
  */
@@ -21,7 +21,7 @@ interface AddressSpace {
   vmem: number;
   rssMark: number;
   vmemMark: number;
-  /** Was only the picture of its parent between fork and exec. */
+  /** Was only a copy of the parent's between fork and exec. */
   discarded: boolean;
   executed: boolean;
 }
@@ -50,7 +50,7 @@ type Sums = Readonly<Record<Quantity, number>>;
 
 export interface History {
   readonly state: PeakState;
-  /** Largest sums that ever were. */
+  /** Largest sums at any moment. */
   readonly truth: Sums;
   /** After each tick: what the sampler would say, if asked, must not be above `truth`. */
   readonly states: readonly PeakState[];

@@ -13,20 +13,20 @@ import { until } from '../support/until';
 
 const MIB = 1024 * 1024;
 
-/** A job on a node whose listener runs; `late`: it has ended before its sampler begins. */
-async function ranBriefly(t: TestContext, command: readonly string[], late: boolean): Promise<JobRecord> {
+/** Runs a job on a host with a listener; `late`: its sampler begins only after its end. */
+async function runBriefly(t: TestContext, command: readonly string[], late: boolean): Promise<JobRecord> {
   const directory = temporaryDirectory();
-  const word = join(directory, 'word');
+  const go = join(directory, 'go');
   const node = join(directory, 'node');
-  const script = `#!/bin/sh\nwhile [ ! -e '${word}' ]; do sleep 0.02; done\nexec '${process.execPath}' "$@"\n`;
+  const script = `#!/bin/sh\nwhile [ ! -e '${go}' ]; do sleep 0.02; done\nexec '${process.execPath}' "$@"\n`;
   writeFileSync(node, script, { mode: 0o755 });
   const site = newSite(t, { armWait: late ? 0 : 1.5, conf: { node } });
   const ignore = { take: () => undefined, lost: () => undefined };
   const link = await until(() => connectListener(site.settings, loadSettings(site.settings), ignore), 'a listener');
-  if (!late) writeFileSync(word, '');
+  if (!late) writeFileSync(go, '');
   const job = startJob(site, command);
   await job.step('job');
-  writeFileSync(word, '');
+  writeFileSync(go, '');
   await job.ended;
   link.close();
   await quiet(site);
@@ -34,11 +34,11 @@ async function ranBriefly(t: TestContext, command: readonly string[], late: bool
 }
 
 describe(
-  'a job that no look of its sampler has met',
+  'a job that ends before its sampler’s first look',
   { skip: shepherdObstacle() ?? bracketsObstacle() ?? false },
   () => {
-    it('has the peak of its exit records, proved: it was over before the sampler began', async (t) => {
-      const record = await ranBriefly(t, [burner('steady'), '--mib=64', '--hold=0'], true);
+    it('has the proved peak of its exit records where it ended before the sampler began', async (t) => {
+      const record = await runBriefly(t, [burner('steady'), '--mib=64', '--hold=0'], true);
       assert.equal(record.status, 'finished');
       assert.equal(record.trust, 'root');
       const {
@@ -58,8 +58,8 @@ describe(
       assert.equal(record.metrics.taskstats_unsampled_processes, 1);
     });
 
-    it('has it where the sampler was waiting for it, too', async (t) => {
-      const record = await ranBriefly(t, ['/bin/true'], false);
+    it('has a proved peak where the sampler was already waiting for it', async (t) => {
+      const record = await runBriefly(t, ['/bin/true'], false);
       assert.ok(record.peak_rss !== null, 'no bracket');
       assert.ok(record.peak_rss.proved, `open: ${record.peak_rss.open.join(', ')}`);
       assert.equal(record.processes, 1);

@@ -18,12 +18,12 @@ const chosen = (toml: string) => chooseSource(thermometer, given(toml));
 const problems = (toml: string) => sourceSettingsProblems([thermometer], given(toml));
 
 describe("a source's settings", () => {
-  it("are the source's own where the site says nothing", () => {
+  it("are the source's defaults where the site sets nothing", () => {
     assert.deepEqual(chosen(''), { enabled: true, intervalMs: 10_000, options: thermometer.options });
     assert.deepEqual(problems(''), []);
   });
 
-  it('are the site’s where it says something', () => {
+  it('are the ones that the site sets', () => {
     const toml =
       '[sources.thermometer]\nenabled = false\ninterval = 0.5\npath = "/y"\nmost = 4.5\nkelvin = true\nzones = []\n';
     assert.deepEqual(chosen(toml), {
@@ -34,7 +34,7 @@ describe("a source's settings", () => {
     assert.deepEqual(problems(toml), []);
   });
 
-  it('are told where they are of the wrong kind, and left out', () => {
+  it('are reported and ignored where they have the wrong type', () => {
     const toml =
       '[sources.thermometer]\nenabled = "no"\ninterval = "1"\npath = 1\nmost = ["x"]\nkelvin = 0\nzones = "a"\n';
     assert.deepEqual(chosen(toml), chosen(''));
@@ -48,7 +48,7 @@ describe("a source's settings", () => {
     ]);
   });
 
-  it('are told where nobody knows them', () => {
+  it('are reported where the source or the key is unknown', () => {
     assert.deepEqual(problems('[sources.thermometre]\n[sources.thermometer]\ncolour = "red"\n"to\\nString" = 1\n'), [
       '[sources.thermometre]: no such source; known are thermometer',
       '[sources.thermometer] colour: unknown; known are enabled, interval, path, most, kelvin, zones',
@@ -58,7 +58,7 @@ describe("a source's settings", () => {
     assert.match(problems('[sources."a\\nb"]\n')[0] ?? '', /^\[sources\."a\\nb"\]: no such source/);
   });
 
-  it('keep intervals that a timer can wait for', () => {
+  it('bring the interval into 0.05 to 86400 s, and report where they do', () => {
     for (const [toml, intervalMs] of [
       ['0', 50],
       ['-7', 50],
