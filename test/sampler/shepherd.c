@@ -5,12 +5,12 @@
  *
  *   limit=NUMBER:SOFT:HARD   resource limit of both hooks; root gives up raising it again
  *   group=GID                additional group of the job
- *   uid=UID                  who the hooks and the job run as
+ *   uid=UID                  user of the hooks and the job
  *   closed=1                 the hooks start with descriptors 0 to 2 closed, as for a job with a pty
  *   maxrss=0                 `usage` says nothing of memory
  *
- * Each step is told by a line of JSON on stdout: {"step":"prolog","pid":,"status":,"ms":}. When its parent dies it kills
- * the job and leaves. */
+ * It reports each step by a line of JSON on stdout: {"step":"prolog","pid":,"status":,"ms":}. When its parent dies it
+ * kills the job and ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -180,7 +180,7 @@ int main(int argc, char **argv) {
   start_job(part[1]);
   int status;
   const struct rusage usage = reap(job, &status);
-  /* What is left of the job's process group goes; what left the group stays. */
+  /* Ends the rest of the job's process group; processes that left the group stay. */
   kill(-job, SIGKILL);
   write_usage(status, &usage, started);
   tell("job", job, status, start);

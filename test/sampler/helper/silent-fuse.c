@@ -51,7 +51,7 @@ static void serve(const struct fuse_in_header *in) {
       return;
     }
     case FUSE_OPEN: {
-      /* Past the page cache: a reader of that waits killably. */
+      /* Direct I/O: a reader that waits for the page cache can be killed. */
       struct fuse_open_out out = {.open_flags = FOPEN_DIRECT_IO};
       reply(in->unique, 0, &out, sizeof out);
       return;
