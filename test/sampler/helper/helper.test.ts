@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { Helper, type HelperOptions } from '../../../src/sampler/helper/helper';
 import { packageRoot } from '../../../src/base/package-root';
@@ -24,10 +24,14 @@ const hangingWithin =
     HANGING.includes(source) ? ms : LONG_MS;
 const STRANGE = join(__dirname, 'strange-helper-main.js');
 
-function helperWith(t: TestContext, toml: string, options: Partial<HelperOptions> = {}): Helper {
+function newHelper(toml: string, options: Partial<HelperOptions> = {}): Helper {
   const settingsPath = join(temporaryDirectory(), 'qmemacct.toml');
   writeFileSync(settingsPath, toml);
-  const helper = new Helper({ settingsPath, deadlineMs: hangingWithin(DEADLINE_MS), script: STRANGE, ...options });
+  return new Helper({ settingsPath, deadlineMs: hangingWithin(DEADLINE_MS), script: STRANGE, ...options });
+}
+
+function helperWith(t: TestContext, toml: string, options: Partial<HelperOptions> = {}): Helper {
+  const helper = newHelper(toml, options);
   t.after(() => helper.close());
   return helper;
 }
@@ -86,29 +90,46 @@ describe('the helper process', () => {
     assert.deepEqual(values(answers[1]), [helper.state().pid]);
   });
 
-  it('answers with 20,000 readings', async (t) => {
-    assert.equal(values(await helperWith(t, '').read('big')).length, 20_000);
-  });
+  describe('started once', () => {
+    let helper: Helper;
+    before(() => {
+      helper = newHelper('[sources.slow]\nms = 1\n');
+    });
+    after(() => helper.close());
 
-  it('gets nothing from the environment, works in / and has the OOM score 0', async (t) => {
-    const helper = helperWith(t, '');
-    const environment = await helper.read('environment');
-    assert.ok(!isUnavailable(environment));
-    const names = environment.map(({ metric }) => metric);
-    assert.deepEqual(
-      names.filter((name) => !name.startsWith('NODE_')),
-      ['LC_ALL', 'MALLOC_ARENA_MAX', 'PATH', 'UV_THREADPOOL_SIZE'],
-    );
-    const pid = String(helper.state().pid);
-    assert.equal(spawnSync('readlink', [`/proc/${pid}/cwd`], { encoding: 'utf8' }).stdout, '/\n');
-    assert.equal(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8'), '0\n');
-  });
+    it('answers with 20,000 readings', async () => {
+      assert.equal(values(await helper.read('big')).length, 20_000);
+    });
 
-  it('says what a source threw, and goes on', async (t) => {
-    const helper = helperWith(t, '');
-    assert.equal(why(await helper.read('throws')), 'source throws failed: not');
-    assert.deepEqual(values(await helper.read('good')), [42]);
-    assert.equal(helper.state().started, 1);
+    it('answers for 10,000 processes, each of which it names before it reads it', async () => {
+      const pids = Array.from({ length: 10_000 }, (_, index) => index + 1);
+      assert.equal(values(await helper.read('steps', pids)).length, 10_000);
+    });
+
+    it('gets nothing from the environment, works in / and has the OOM score 0', async () => {
+      const environment = await helper.read('environment');
+      assert.ok(!isUnavailable(environment));
+      const names = environment.map(({ metric }) => metric);
+      assert.deepEqual(
+        names.filter((name) => !name.startsWith('NODE_')),
+        ['LC_ALL', 'MALLOC_ARENA_MAX', 'PATH', 'UV_THREADPOOL_SIZE'],
+      );
+      const pid = String(helper.state().pid);
+      assert.equal(spawnSync('readlink', [`/proc/${pid}/cwd`], { encoding: 'utf8' }).stdout, '/\n');
+      assert.equal(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8'), '0\n');
+    });
+
+    it('answers no more than 64 requests at a time', async () => {
+      const answers = await Promise.all(Array.from({ length: 70 }, () => helper.read('slow')));
+      assert.equal(answers.filter(isUnavailable).length, 6);
+      assert.deepEqual(values(await helper.read('good')), [42]);
+    });
+
+    it('says what a source threw, and goes on', async () => {
+      assert.equal(why(await helper.read('throws')), 'source throws failed: not');
+      assert.deepEqual(values(await helper.read('good')), [42]);
+      assert.equal(helper.state().started, 1);
+    });
   });
 
   it('uses the defaults where the settings can’t be used', async (t) => {
@@ -119,21 +140,22 @@ describe('the helper process', () => {
     assert.equal(values(await helper.read('loadavg')).length, 5);
   });
 
-  for (const [source, reason] of [
-    ['crashes', 'the helper process ended (what a pity)'],
-    ['talks', 'the helper process wrote something that is no answer'],
-    ['lies', 'the helper process wrote something that is no answer'],
-    ['floods', 'the helper process wrote a line of more than 16777216 characters'],
-  ] as const)
-    it(`is replaced where a source ${source}`, async (t) => {
-      const helper = helperWith(t, '', { deadlineMs: () => 60_000 });
-      assert.deepEqual(values(await helper.read('good')), [42]);
+  it('is replaced where a source crashes, talks, lies or floods', async (t) => {
+    const helper = helperWith(t, '', { deadlineMs: () => 60_000 });
+    assert.deepEqual(values(await helper.read('good')), [42]);
+    for (const [index, [source, reason]] of [
+      ['crashes', 'the helper process ended (what a pity)'],
+      ['talks', 'the helper process wrote something that is no answer'],
+      ['lies', 'the helper process wrote something that is no answer'],
+      ['floods', 'the helper process wrote a line of more than 16777216 characters'],
+    ].entries()) {
       const { pid } = helper.state();
-      assert.equal(why(await helper.read(source)), reason);
-      assert.deepEqual(values(await helper.read('good')), [42]);
-      assert.equal(helper.state().started, 2);
+      assert.equal(why(await helper.read(source ?? '')), reason);
+      assert.deepEqual(values(await helper.read('good')), [42], source);
+      assert.equal(helper.state().started, index + 2, source);
       await until(() => !exists(pid) && helper.state().abandoned === 0, 'the end of the old helper');
-    });
+    }
+  });
 
   it('is reported where it can’t be started', async (t) => {
     const helper = helperWith(t, '', { script: '/nonexistent/helper.js' });
@@ -188,13 +210,6 @@ describe('the helper process', () => {
     parent.kill('SIGKILL');
     await once(parent, 'exit');
     await until(() => !exists(pid), 'the end of the helper');
-  });
-
-  it('answers no more than 64 requests at a time', async (t) => {
-    const helper = helperWith(t, '[sources.slow]\nms = 1\n');
-    const answers = await Promise.all(Array.from({ length: 70 }, () => helper.read('slow')));
-    assert.equal(answers.filter(isUnavailable).length, 6);
-    assert.deepEqual(values(await helper.read('good')), [42]);
   });
 });
 
@@ -353,10 +368,4 @@ describe('a process at which the helper hangs', () => {
       const pids = Array.from({ length: 200 }, (_, index) => index + 1);
       assert.equal(why(await helper.read('steps', pids)), 'did not end within 1.8 s');
     }));
-
-  it('is found among 10,000, each of which the helper names before it reads it', async (t) => {
-    const helper = helperWith(t, '', { deadlineMs: () => 60_000 });
-    const pids = Array.from({ length: 10_000 }, (_, index) => index + 1);
-    assert.equal(values(await helper.read('steps', pids)).length, 10_000);
-  });
 });
