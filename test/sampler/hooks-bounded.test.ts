@@ -83,7 +83,7 @@ describe('the time limit on a hook’s command', () => {
 
     it(`leaves no sleeping watcher behind, however soon the command ends (${shell})`, async (t) => {
       const seconds = `4000${process.pid}`;
-      const script = 'tries=0; while [ "$tries" -lt 300 ]; do qm_bounded "$2" true; tries=$((tries + 1)); done';
+      const script = 'tries=0; while [ "$tries" -lt 100 ]; do qm_bounded "$2" true; tries=$((tries + 1)); done';
       const { status, stderr } = spawnSync(shell, ['-c', `. "$1"\n${script}`, 'sh', COMMON, seconds], {
         encoding: 'utf8',
         timeout: PATIENCE_MS,
