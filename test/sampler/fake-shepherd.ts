@@ -163,17 +163,22 @@ function processOf(pidText: string | undefined): number | null {
   return Number.isSafeInteger(pid) && pid > 1 && startTicksOf(pid) !== null ? pid : null;
 }
 
+/** Whether the command line of this process names the site. */
+function belongsTo(site: Site, pid: number): boolean {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return words.some((word) => word.startsWith(`${site.directory}/`));
+  } catch {
+    return false;
+  }
+}
+
 /** Pids whose command line names this site: hooks, and the samplers, flushes and deliverers that they have started. */
 function processesOf(site: Site): readonly number[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name) || Number(name) === process.pid) return [];
-    try {
-      const words = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
-      return words.some((word) => word.startsWith(`${site.directory}/`)) ? Number(name) : [];
-    } catch {
-      return [];
-    }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => pid !== process.pid && belongsTo(site, pid));
 }
 
 async function endSamplers(site: Site): Promise<void> {
@@ -208,8 +213,11 @@ function anyExecutes(): boolean {
 /** Waits until nothing that this site's hooks started is left. */
 export function quiet(site: Site): Promise<boolean> {
   let idle = 0;
+  let known: readonly number[] = [];
   return until(() => {
-    if (processesOf(site).length > 0) idle = 0;
+    // All of /proc is read only after the processes that are known have ended.
+    if (!known.some((pid) => belongsTo(site, pid))) known = processesOf(site);
+    if (known.length > 0) idle = 0;
     // On a busy machine a process of the site may be in an exec, without a command line, during all these looks.
     else if (!anyExecutes()) idle++;
     return idle > 5;
