@@ -89,7 +89,7 @@ describe('the listener of a node', () => {
       const node = newNode(t, 'listener_linger = 600\n');
       const { settings, settingsPath } = node;
       let most = 0;
-      const watch = setInterval(() => (most = Math.max(most, listenersOf(settingsPath).length)), 5);
+      const watch = setInterval(() => (most = Math.max(most, listenersOf(settingsPath).length)), 20);
       const links = await Promise.all(
         Array.from({ length: 12 }, () => connectListener(settingsPath, settings, IGNORE)),
       );
