@@ -9,7 +9,7 @@ const now = new Date('2026-11-20T14:30:00+01:00');
 const at = (text: string, then = now): string => parseTimeArgument('--since', text, then).toISOString();
 
 describe('parseTimeArgument', () => {
-  it('counts back', () => {
+  it('counts back from now in weeks, days, hours and minutes', () => {
     assert.equal(at('7d'), '2026-11-13T13:30:00.000Z');
     assert.equal(at('2w'), '2026-11-06T13:30:00.000Z');
     assert.equal(at('12h'), '2026-11-20T01:30:00.000Z');
@@ -17,13 +17,13 @@ describe('parseTimeArgument', () => {
     assert.equal(at('0d'), now.toISOString());
   });
 
-  it('knows days by name', () => {
+  it('reads today, yesterday and now', () => {
     assert.equal(at('today'), '2026-11-19T23:00:00.000Z');
     assert.equal(at('yesterday'), '2026-11-18T23:00:00.000Z');
     assert.equal(at('now'), now.toISOString());
   });
 
-  it('takes days and times in the local zone, or in one that is given', () => {
+  it('reads days and times in the local zone unless they name another', () => {
     assert.equal(at('2026-11-01'), '2026-10-31T23:00:00.000Z');
     assert.equal(at('2026-11-01 08:00'), '2026-11-01T07:00:00.000Z');
     assert.equal(at('2026-07-01T08:00:30'), '2026-07-01T06:00:30.000Z');
@@ -32,7 +32,7 @@ describe('parseTimeArgument', () => {
     assert.equal(at(' 2026-11-01 '), '2026-10-31T23:00:00.000Z');
   });
 
-  it('keeps the time of day over a change of daylight saving time, but counts hours as hours', () => {
+  it('counts days in local time across a daylight saving change, and hours in elapsed time', () => {
     const spring = new Date('2026-03-29T12:00:00+02:00');
     assert.equal(at('1d', spring), '2026-03-28T11:00:00.000Z');
     assert.equal(at('24h', spring), '2026-03-28T10:00:00.000Z');
@@ -44,17 +44,17 @@ describe('parseTimeArgument', () => {
     assert.equal(at('today', autumn), '2026-10-24T22:00:00.000Z');
   });
 
-  it('gives a moment also where the clocks skip or repeat it', () => {
+  it('accepts a time of day that the clocks skip or repeat', () => {
     assert.equal(at('2026-03-29 02:30'), '2026-03-29T01:30:00.000Z');
     assert.match(at('2026-10-25 02:30'), /^2026-10-25T0[01]:30:00\.000Z$/);
   });
 
-  it('names the option and what to write', () => {
+  it('names the option and the accepted forms in its error', () => {
     const message = `--since: "7x" is not a time; write 7d, 12h, today, yesterday, 2026-11-01 or '2026-11-01 08:00'`;
     assert.throws(() => at('7x'), { message, status: 2 });
   });
 
-  it('refuses what is not a time', () => {
+  it('refuses text that is not a time', () => {
     for (const text of [
       '',
       '-7d',
@@ -88,7 +88,7 @@ describe('parseTimeArgument', () => {
 });
 
 describe('parseInterval', () => {
-  it('ends now where nothing else is said', () => {
+  it('ends now unless --until is given', () => {
     assert.deepEqual(parseInterval('7d', undefined, now), { since: new Date('2026-11-13T13:30:00Z'), until: now });
   });
 
@@ -104,8 +104,10 @@ describe('parseInterval', () => {
     });
     assert.throws(() => parseInterval('2027-01-01', undefined, now), { status: 2 });
   });
+});
 
-  it('is said to be longer with 30d only where it is shorter', () => {
+describe('furtherBack', () => {
+  it('hints at --since 30d only for an interval that begins later than that', () => {
     const hintOf = (since: string, until?: string): string => furtherBack(parseInterval(since, until, now).since, now);
     for (const [since, until] of [['7d'], ['today'], ['20d', '10d']] as const)
       assert.equal(hintOf(since, until), '; --since 30d looks further back');

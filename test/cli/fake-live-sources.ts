@@ -3,7 +3,7 @@ import type { Snapshot } from '../../src/live/snapshot';
 import type { JobRecord } from '../../src/record/record';
 import { sampleRecords, sampleSnapshot } from '../live/snapshots';
 
-/** What qmaster and the samplers would say; by default the sample cluster. Keeps what was asked for. */
+/** Answers of qmaster and the samplers, by default of the sample cluster; `asked`: of each call, whether for pending jobs. */
 export function fakeLiveSources(
   snapshot: Snapshot = sampleSnapshot(),
   records: readonly JobRecord[] = sampleRecords(),

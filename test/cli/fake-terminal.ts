@@ -1,12 +1,12 @@
 import type { Terminal } from '../../src/cli/terminal';
 
-/** A terminal that keeps what it was told. */
+/** A terminal that keeps what is written to it. */
 export interface FakeTerminal extends Terminal {
   readonly output: () => string;
   readonly warnings: () => string;
 }
 
-/** 100 columns, UTF-8, no terminal: as a pipe. `now` is a day after the sample jobs. */
+/** A pipe: no TTY, of unknown width, in a UTF-8 locale. `now` is the day after the sample jobs. */
 export function fakeTerminal(changes: Partial<Terminal> = {}): FakeTerminal {
   const written: string[] = [];
   const warned: string[] = [];

@@ -4,9 +4,9 @@ import { interruption } from '../../src/cli/terminal';
 
 const listeners = (): number => process.listenerCount('SIGINT') + process.listenerCount('SIGTERM');
 
-describe('an interruption', () => {
+describe('interruption', () => {
   for (const name of ['SIGINT', 'SIGTERM'] as const)
-    it(`by ${name} is asked for once; the next one is the system's`, () => {
+    it(`aborts at the first ${name} and leaves the next one to the system`, () => {
       const before = listeners();
       const { signal, release } = interruption();
       assert.deepEqual([signal.aborted, listeners()], [false, before + 2]);
@@ -15,7 +15,7 @@ describe('an interruption', () => {
       release();
     });
 
-  it('that did not come leaves nothing behind', () => {
+  it('leaves no listener behind when it is released without a signal', () => {
     const before = listeners();
     const { signal, release } = interruption();
     release();

@@ -29,7 +29,7 @@ interface Json {
 }
 
 describe('isChange', () => {
-  it('says which commands go on when nobody reads what they say', () => {
+  it('is true of the commands that go on when nobody reads their output', () => {
     for (const words of [
       ['install', '--node'],
       ['--config', 'jobs', 'uninstall'],
@@ -43,7 +43,7 @@ describe('isChange', () => {
 });
 
 describe('qmemacct', () => {
-  it('has a version and a help that names the commands', async () => {
+  it('prints its version, and a help with one line for each command', async () => {
     assert.deepEqual(await runCommand(['--version']), { status: 0, output: '1.2.3\n', warnings: '' });
     const help = await runCommand(['--help']);
     assert.equal(help.status, 0);
@@ -52,11 +52,11 @@ describe('qmemacct', () => {
     assert.deepEqual(
       list.filter((line) => line.length > 80 || !/^(?: {2}[a-z]+ +\S.*|[A-Z][A-Za-z ]+:|)$/.test(line)),
       [],
-      'a line each',
+      'one line for each',
     );
   });
 
-  it('has a help for each command', async () => {
+  it('prints the help of a command by --help and by help', async () => {
     for (const words of [
       ['job', '--help'],
       ['help', 'job'],
@@ -67,7 +67,7 @@ describe('qmemacct', () => {
     }
   });
 
-  it('ends with 2 on a usage error, in a line or two', async () => {
+  it('ends with 2 on a usage error, which it explains in at most three lines', async () => {
     for (const words of [
       ['nonsense'],
       ['job', '0'],
@@ -99,7 +99,7 @@ describe('qmemacct', () => {
     }
   });
 
-  it('ends with 2 on a configuration that can not be used', async () => {
+  it('ends with 2 on a configuration with an unknown key', async () => {
     const config = join(directory, 'bad.toml');
     writeFileSync(config, 'intervall = 1\n');
     const { status, warnings } = await runCommand(['job', '1', '--config', config]);
@@ -107,7 +107,7 @@ describe('qmemacct', () => {
     assert.match(warnings, /^qmemacct: .*bad\.toml: unknown key "intervall"; known are .*\n$/);
   });
 
-  it('ends with 2 on a configuration that is named and missing', async () => {
+  it('ends with 2 where the file of --config is missing, but not for uninstall', async () => {
     const config = join(directory, 'missing.toml');
     const line = `qmemacct: ${config}: there is no such file; give the path of a configuration\n`;
     for (const words of [
@@ -117,11 +117,11 @@ describe('qmemacct', () => {
       ['doctor', '--config', config],
     ])
       assert.deepEqual(await runCommand(words), { status: 2, output: '', warnings: line }, words.join(' '));
-    const made = await runCommand(['uninstall', '--node', '--dry-run', '--prefix', directory, '--config', config]);
-    assert.equal(made.status, process.getuid?.() === 0 ? 0 : 3, made.warnings);
+    const removal = await runCommand(['uninstall', '--node', '--dry-run', '--prefix', directory, '--config', config]);
+    assert.equal(removal.status, process.getuid?.() === 0 ? 0 : 3, removal.warnings);
   });
 
-  it('ends with 3 where no store can be read', async () => {
+  it('ends with 3 where no accounting DB can be read', async () => {
     const config = join(directory, 'good.toml');
     writeFileSync(config, `accounting = "${directory}/nothing.db"\nrun_dir = "${directory}"\n`);
     const missing = await runCommand(['job', '1', '--config', config]);
@@ -134,14 +134,14 @@ describe('qmemacct', () => {
     assert.match(corrupt.warnings, /^qmemacct: the accounting DB .*broken\.db can't be read: .*\n$/);
   });
 
-  it('shows a stack only with --debug', async () => {
+  it('shows a stack trace only with --debug', async () => {
     assert.doesNotMatch((await runCommand(['job', '0'])).warnings, /at .*\.js/);
     assert.match((await runCommand(['job', '0', '--debug'])).warnings, /at .*\.js/);
   });
 });
 
 describe('qmemacct job', () => {
-  it('shows a job', async () => {
+  it('shows one job, also in full', async () => {
     const { status, output, warnings } = await withStore('job', '4711');
     assert.deepEqual([status, warnings], [0, '']);
     assert.match(output, /^Job 4711 {2}align_reads /);
@@ -150,7 +150,7 @@ describe('qmemacct job', () => {
     assert.match((await withStore('job', '4711', '--full')).output, /Runs {6}run/);
   });
 
-  it('says what it leaves out of a job that is not an array', async () => {
+  it('warns that --worst and --failed are left out for a job that is not an array', async () => {
     const whole = await withStore('job', '4711');
     const { status, output, warnings } = await withStore('job', '4711', '--worst', '3', '--failed');
     assert.deepEqual([status, warnings], [0, 'qmemacct: job 4711 is not an array: --worst and --failed left out\n']);
@@ -158,7 +158,7 @@ describe('qmemacct job', () => {
     assert.equal((await withStore('job', '4720', '--worst', '3', '--failed')).warnings, '');
   });
 
-  it('shows several jobs a line each', async () => {
+  it('lists several jobs, one per line', async () => {
     const { status, output } = await withStore('job', '4711,4712', '4720');
     assert.equal(status, 0);
     assert.deepEqual(
@@ -170,7 +170,7 @@ describe('qmemacct job', () => {
     );
   });
 
-  it('finds the newest job of the caller, also by its name', async () => {
+  it("finds the caller's newest job, or the newest of a given name", async () => {
     const mine = join(directory, 'mine.db');
     const store = openSqliteStore(mine, 0o600);
     const owner = userInfo().username;
@@ -192,31 +192,31 @@ describe('qmemacct job', () => {
     assert.match(listed.output, /^Jobs of /);
   });
 
-  it('shows a task of an array', async () => {
+  it('shows one array task', async () => {
     const { output } = await withStore('job', '4720.7');
     assert.match(output, /^Job 4720\.7 {2}sweep +killed by SIGKILL\n/);
   });
 
-  it('ends with 1 where nothing is known', async () => {
+  it('ends with 1 where the job is not known', async () => {
     const { status, output, warnings } = await withStore('job', '99');
     assert.deepEqual([status, output], [1, '']);
     assert.match(warnings, /^qmemacct: job 99: nothing known in .*accounting\.db; /);
     assert.equal((await withStore('job', '99', '--json')).output, '{"schema":1,"records":[]}\n');
   });
 
-  it('ends with 0 where one of several is known', async () => {
+  it('ends with 0 where one of several jobs is known', async () => {
     const { status, output, warnings } = await withStore('job', '99', '4712');
     assert.equal(status, 0);
     assert.match(output, /^Job 4712 /);
     assert.match(warnings, /job 99: nothing known/);
   });
 
-  it('looks back with --at', async () => {
+  it('finds only a job that had the number at the time of --at', async () => {
     assert.equal((await withStore('job', '4711', '--at', '2026-11-20')).status, 1);
     assert.equal((await withStore('job', '4711', '--at', '2026-11-21')).status, 0);
   });
 
-  it('prints JSON and CSV', async () => {
+  it('prints every record as JSON and CSV', async () => {
     const json = JSON.parse((await withStore('job', '4711', '4720', '--json')).output) as Json;
     assert.equal(json.schema, 1);
     assert.deepEqual(
@@ -235,7 +235,7 @@ describe('qmemacct job', () => {
 describe('qmemacct owner', () => {
   const days = ['--since', '2026-11-20', '--until', '2026-11-21'];
 
-  it('shows the jobs of a time', async () => {
+  it('lists the jobs of a period, with --tasks one record per line', async () => {
     const { status, output } = await withStore('owner', 'bob', ...days);
     assert.equal(status, 0);
     assert.match(
@@ -246,7 +246,7 @@ describe('qmemacct owner', () => {
     assert.equal((await withStore('owner', 'bob', ...days, '--tasks')).output.match(/^\d/gm)?.length, 1 + 23);
   });
 
-  it('limits, sorts and groups', async () => {
+  it('limits and sorts the list, and groups runs and array tasks', async () => {
     const { output } = await withStore('owner', 'bob', ...days, '--tasks', '--limit', '2', '--sort', 'waste');
     assert.deepEqual(output.match(/^4\d+/gm), ['4711', '4711']);
     assert.match(output, /2 of 23 records shown/);
@@ -254,7 +254,7 @@ describe('qmemacct owner', () => {
     assert.deepEqual(grouped.output.match(/^4\d+ +\S+/gm), ['4711 (2', '4720 ×20', '4712           assemble']);
   });
 
-  it('prints every record with its attempt for programs', async () => {
+  it('prints every record with its attempt as JSON and CSV', async () => {
     const json = JSON.parse((await withStore('owner', 'bob', ...days, '--json')).output) as Json;
     assert.equal(json.records.length, 23);
     assert.deepEqual(
@@ -264,7 +264,7 @@ describe('qmemacct owner', () => {
     assert.equal((await withStore('owner', 'bob', ...days, '--csv')).output.trimEnd().split('\n').length, 24);
   });
 
-  it('ends with 1 where there is nothing', async () => {
+  it('ends with 1 where the user has no job', async () => {
     const { status, output, warnings } = await withStore('owner', 'nobody');
     assert.deepEqual([status, output], [1, '']);
     assert.match(warnings, /^qmemacct: nobody: no job /);
@@ -274,7 +274,7 @@ describe('qmemacct owner', () => {
 describe('qmemacct jobs, host and top', () => {
   const days = ['--since', '2026-11-20', '--until', '2026-11-21'];
 
-  it('choose, sort and sum in a real store', async () => {
+  it('select, sort and sum the records of a store', async () => {
     const failed = await withStore('jobs', '--failed', '--limit-below', '4G', '--sort', 'peak', ...days);
     assert.equal(failed.status, 0);
     assert.match(failed.output, /^Jobs: failed, limit at most 4\.00 GiB +2 jobs and array tasks\n/);

@@ -4,7 +4,7 @@ import { progressLine } from '../../src/cli/terminal';
 import { fakeTerminal } from './fake-terminal';
 
 describe('the progress line', () => {
-  it('is written over, ten times a second at most, and wiped', () => {
+  it('is overwritten at most ten times a second, and cleared', () => {
     const terminal = fakeTerminal({ isTTY: true });
     let now = 0;
     const progress = progressLine(terminal, () => now);
@@ -22,7 +22,7 @@ describe('the progress line', () => {
     assert.equal(terminal.output(), lines.map((line) => `\r\u001b[K${line}`).join(''));
   });
 
-  it('is not there without a terminal', () => {
+  it('is not written without a terminal', () => {
     const terminal = fakeTerminal();
     const progress = progressLine(terminal);
     progress.show('import', 1, 2);

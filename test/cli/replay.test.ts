@@ -16,6 +16,7 @@ import { mpiMaster, mpiTask } from '../report/sample-records';
 import { qmemacct } from '../support/qmemacct';
 import { temporaryDirectory } from '../support/temporary-directory';
 
+/** An accounting DB with these records; returns what runs `qmemacct replay` on it. */
 async function site(
   records: readonly JobRecord[],
   env: NodeJS.ProcessEnv = { COLUMNS: '120' },
@@ -33,7 +34,7 @@ const SECOND = 1000;
 const FIRST = Date.parse('2026-11-01T10:00:00Z');
 const time = (seconds: number): string => new Date(FIRST + seconds * SECOND).toISOString();
 
-/** Serial jobs, one a second: more than are read at once. */
+/** Serial jobs, one per second: more than are read at once. */
 const serial = pastJobs(1200, (index) => ({
   ...needing(7 + ((index * 7) % 10) / 10),
   pe: null,
@@ -44,7 +45,7 @@ const serial = pastJobs(1200, (index) => ({
   ended_at: time(index + 300),
 }));
 
-/** Of jobs on two hosts, whose tasks end long before they do. */
+/** Parallel jobs on two hosts, whose slave tasks end long before the jobs do. */
 const parallel = Array.from({ length: 10 }, (_, index): readonly JobRecord[] => {
   const begin = index * 20;
   const master = {
@@ -66,7 +67,7 @@ const parallel = Array.from({ length: 10 }, (_, index): readonly JobRecord[] => 
 }).flat();
 
 describe('qmemacct replay', () => {
-  it('keeps within its width, in ASCII where the locale is', async () => {
+  it('keeps within the width of the terminal, and to ASCII in the C locale', async () => {
     const jobs = pastJobs(40);
     for (const COLUMNS of ['60', '80', '200']) {
       const replay = await site(jobs, { COLUMNS, LC_ALL: 'C' });
@@ -79,7 +80,7 @@ describe('qmemacct replay', () => {
     }
   });
 
-  it("plays the advice over the accounting DB's jobs, beside their users' requests", async () => {
+  it("replays the advice on the jobs of the accounting DB, beside their users' requests", async () => {
     const replay = await site(pastJobs(40));
     const shown = replay('--since', '2026-10-01', '--risk', '5');
     assert.equal(shown.status, 0, shown.stderr);
@@ -100,7 +101,7 @@ describe('qmemacct replay', () => {
     assert.equal(json.replays[0].advice[0]?.risk, 0.05);
   });
 
-  it('leaves runs that were stopped below a request undecided', async () => {
+  it('counts runs that were stopped below a request as undecided', async () => {
     const replay = await site(pastJobs(40, (index) => (index % 10 === 9 ? stoppedAtLimit() : needing(7))));
     const { stdout } = replay('--since', '2026-10-01', '--risk', '20');
     assert.match(stdout, /^Request +Jobs +Stated risk +Failed +Jobs failed +Undecided +Unused GiB·h/m);
@@ -122,7 +123,7 @@ describe('qmemacct replay', () => {
     assert.doesNotMatch((await site(pastJobs(40)))('--since', '2026-10-01').stdout, /Undecided/);
   });
 
-  it('explains no line that is not there', async () => {
+  it('explains a line of its table only where it prints that line', async () => {
     const one = await site(pastJobs(1));
     assert.equal(one('--since', '2026-10-01').stdout, 'accounting DB: 1 job, 0 with 3 earlier runs or more\n\n');
     const few = await site(pastJobs(40));
@@ -130,20 +131,24 @@ describe('qmemacct replay', () => {
     assert.equal(stdout.includes('"At a larger risk"'), /^ {2}at a larger risk/m.test(stdout));
   });
 
-  it('plays all runs, those of parallel jobs with all of their tasks, however many lie between them', async () => {
+  it('replays all runs, and a parallel job with all of its tasks, though they are read in several pages', async () => {
     const records = [...serial, ...parallel];
     const replayed = await site(records);
     const { stdout } = replayed('--since', '2026-11-01', '--until', '2026-11-02', '--json');
     const runs = pastRuns(records.map(asStored));
     assert.equal(runs.length, 1210);
-    // Who ended last is read first: so the sums of floating-point numbers are the same to the last digit.
+    // The run that ended last is read first: in this order the floating-point sums agree to the last digit.
     const ordered = runs.toSorted((a, b) => b.end - a.end);
     const expected = replay(bySubmission(ordered), [0.01, 0.02, 0.05], new Predictor(MEMORY_PRIOR));
     assert.equal(stdout, renderReplayJson(new Map([['accounting DB', expected]])));
-    assert.match(renderReplayJson(new Map([['trace \u009b2J.csv', expected]])), /"name":"trace \\u009b2J\.csv"/);
   });
 
-  it('counts a job once that two stores have', async () => {
+  it('escapes control characters in the name of a trace', () => {
+    const nothing = replay([], [0.01], new Predictor(MEMORY_PRIOR));
+    assert.match(renderReplayJson(new Map([['trace \u009b2J.csv', nothing]])), /"name":"trace \\u009b2J\.csv"/);
+  });
+
+  it('counts a job that two accounting DBs have only once', async () => {
     const directory = temporaryDirectory();
     const config = join(directory, 'qmemacct.toml');
     writeFileSync(config, `accounting = "${directory}/site.db"\n`);
@@ -158,7 +163,7 @@ describe('qmemacct replay', () => {
     assert.match(stdout, /^accounting DB: 40 jobs, 37 with 3 earlier runs or more$/m);
   });
 
-  it('says what is wrong', async () => {
+  it('explains an empty result, and what is wrong with its options', async () => {
     const replay = await site([]);
     const none = replay();
     assert.deepEqual([none.status, none.stdout], [1, '']);

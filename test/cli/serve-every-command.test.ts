@@ -6,19 +6,19 @@ import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { createProgram } from '../../src/cli/program';
 import { MANY_OWNERS } from '../report/many-owners';
-import { NO_READERS, type Tried } from './every-command';
+import { COMMANDS_NOT_RUN, type Attempt } from './every-command';
 import { fakeTerminal } from './fake-terminal';
 import { startServing, asUser, NOBODY, notRoot } from '../support/qmemacct';
 import { temporaryDirectory } from '../support/temporary-directory';
 
-/** What an option can be given for only where something else is: not what this test is about. */
+/** A usage error that does not come from the server. */
 const NEEDS_A_TERMINAL = '--watch needs a terminal';
-/** The server has no Grid Engine to ask here. */
+/** The warning of the live commands where the server has no Grid Engine to ask. */
 const NO_GRID_ENGINE =
   /^qmemacct: qmemacct serve gave no answer \(.*: nothing is known of the cluster yet: .*\); qmaster is asked$/m;
 
-describe('every command of an ordinary user, by the server', () => {
-  it('is asked for with nothing that the server does not know', { skip: notRoot }, async (t) => {
+describe('qmemacct serve', () => {
+  it('answers every command and option of an ordinary user', { skip: notRoot }, async (t) => {
     const directory = temporaryDirectory(0o755);
     const home = join(directory, 'home');
     mkdirSync(home);
@@ -49,7 +49,7 @@ describe('every command of an ordinary user, by the server', () => {
     const all = stdout
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line) as Tried);
+      .map((line) => JSON.parse(line) as Attempt);
     const bad = all.filter(
       ({ status, warnings }) =>
         /the server at|qmemacct serve|samplers are missing|is a bug/.test(warnings.replace(NO_GRID_ENGINE, '')) ||
@@ -63,14 +63,14 @@ describe('every command of an ordinary user, by the server', () => {
     });
     const names = program.commands.map((command) => command.name());
     assert.deepEqual(
-      NO_READERS.filter((name) => !names.includes(name)),
+      COMMANDS_NOT_RUN.filter((name) => !names.includes(name)),
       [],
     );
     assert.deepEqual(
       new Set(all.map(({ words }) => words[0])),
-      new Set(names.filter((name) => !NO_READERS.includes(name))),
+      new Set(names.filter((name) => !COMMANDS_NOT_RUN.includes(name))),
     );
-    // The server was asked, and had something to say.
+    // Each of these was answered with records.
     for (const name of ['advise', 'job', 'jobs', 'owner', 'project', 'host', 'top', 'report'])
       assert.ok(
         all.some(({ words, status }) => words[0] === name && status === 0),

@@ -25,17 +25,17 @@ const finding = (severity: Finding['severity'], name: string, says: string, fix:
 });
 
 describe('doctor of all hosts', () => {
-  it("shows what each host's own doctor finds, and who does not answer", async () => {
+  it("shows what each host's own doctor finds, and which hosts do not answer", async () => {
     const top = temporaryDirectory();
     const prefix = join(top, 'opt');
     script(commandPath(prefix), `exec '${process.execPath}' '${COMMAND}' "$@"`);
-    const way = script(
-      join(top, 'way'),
+    const ssh = script(
+      join(top, 'ssh'),
       '[ "$1" != node3 ] || { echo "node3: no route to host" >&2; exit 255; }; shift; exec "$@"',
     );
     const settingsPath = join(top, 'qmemacct.toml');
     writeFileSync(settingsPath, `state_dir = "${top}/state"\nrun_dir = "${top}/run"\n[sources.nosuch]\ninterval = 1\n`);
-    const question = { template: [way, '{host}'], prefix, settingsPath, options: ['--execution-host'] };
+    const question = { template: [ssh, '{host}'], prefix, settingsPath, options: ['--execution-host'] };
     const answers = await askAll(['node1', 'node2', 'node3', '-oProxyCommand=x'], question);
     assert.deepEqual(
       answers.map(({ host, silent }) => `${host} ${silent ?? 'answers'}`),
@@ -49,22 +49,22 @@ describe('doctor of all hosts', () => {
     assert.match(faults.at(-1)?.says ?? '', /^0 of 4 hosts have neither/);
   });
 
-  it('says how a host fell silent', async () => {
+  it('says why a host gave no answer', async () => {
     const top = temporaryDirectory();
-    const way = script(
-      join(top, 'way'),
+    const ssh = script(
+      join(top, 'ssh'),
       'case $1 in greets) echo Welcome to greets; echo more; exit 1;; ends) kill -9 $$;; hangs) exec sleep 600;; esac',
     );
     const question = { prefix: join(top, 'opt'), settingsPath: join(top, 'x.toml'), options: [] };
-    const reason = async (host: string, command = way, patience = {}): Promise<string | null | undefined> =>
+    const reason = async (host: string, command = ssh, patience = {}): Promise<string | null | undefined> =>
       (await askAll([host], { ...question, template: [command, '{host}'], ...patience }))[0]?.silent;
     assert.equal(await reason('greets'), 'not an answer of "qmemacct doctor"; it begins with: Welcome to greets');
     assert.equal(await reason('ends'), 'no answer of "qmemacct doctor"');
-    assert.equal(await reason('hangs', way, { patienceMs: 500 }), 'no answer within 0.5 s');
+    assert.equal(await reason('hangs', ssh, { patienceMs: 500 }), 'no answer within 0.5 s');
     assert.equal(await reason('x', join(top, 'none')), `spawn ${top}/none ENOENT`);
   });
 
-  it('needs a place for the name of the host in --node-check', async () => {
+  it('refuses a --node-check without {host}, as install does', async () => {
     for (const words of [['doctor', '--all'], ['install']]) {
       const { status, warnings } = await runCommand([...words, '--node-check', 'ssh']);
       assert.equal(status, 2, warnings);
@@ -72,7 +72,7 @@ describe('doctor of all hosts', () => {
     }
   });
 
-  it('names a fault once, the most common first, and hosts by name where they are few', () => {
+  it('shows a fault of several hosts once, the most common first, with at most eight host names', () => {
     const gpu = finding('warning', 'gpu', 'no driver', 'load it');
     const answers: HostAnswer[] = Array.from({ length: 20 }, (_, index) => ({
       host: `node${index}`,
@@ -97,7 +97,7 @@ describe('doctor of all hosts', () => {
     );
   });
 
-  it('waits for no silent host before it asks the next', async () => {
+  it('asks the next hosts while a silent one has not answered', async () => {
     let release: (word: string) => void = () => undefined;
     const silent = new Promise<string>((resolve) => (release = resolve));
     const asked: string[] = [];

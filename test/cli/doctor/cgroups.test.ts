@@ -45,8 +45,8 @@ function check({ top, root }: Machine, cgroup: Settings['cgroup'], readOnly: rea
   return { lines: findings.map(line), state };
 }
 
-describe('what doctor says of control groups', () => {
-  it('names the hierarchies', () => {
+describe('doctor on control groups', () => {
+  it('names the hierarchies and their controllers', () => {
     assert.deepEqual(readHierarchies(machine({}).root), { v2: null, v1: [] });
     for (const [layout, says] of [
       [V2, 'ok hierarchies: version 2 in : cpuset, cpu, io, memory, hugetlb, pids, rdma'],
@@ -68,19 +68,19 @@ describe('what doctor says of control groups', () => {
       assert.ok(isUnavailable(check(machine(layout), 'off').state));
   });
 
-  it('says whether groups of our own can be made', () => {
+  it('says whether qmemacct makes control groups of its own', () => {
     const [v2, v1] = [machine(V2), machine(V1)];
-    const own = (lines: readonly string[]): string | undefined => lines[1];
+    const groups = (lines: readonly string[]): string | undefined => lines[1];
     assert.equal(
-      own(check(v2, 'off').lines),
+      groups(check(v2, 'off').lines),
       'note own groups: cgroup = "off": none are made > cgroup = "own" in /x.toml would work here',
     );
-    assert.match(own(check(v1, 'own').lines) ?? '', /^ok own groups: cgroup = "own": .* for every job$/);
-    assert.match(own(check(v1, 'auto').lines) ?? '', /^ok own groups: .* for jobs without a scope of Grid Engine$/);
-    assert.match(own(check(v1, 'own', [], false).lines) ?? '', /^note own groups: .* not tried > run this as root$/);
+    assert.match(groups(check(v1, 'own').lines) ?? '', /^ok own groups: cgroup = "own": .* for every job$/);
+    assert.match(groups(check(v1, 'auto').lines) ?? '', /^ok own groups: .* for jobs without a scope of Grid Engine$/);
+    assert.match(groups(check(v1, 'own', [], false).lines) ?? '', /^note own groups: .* not tried > run this as root$/);
   });
 
-  it('warns where they are wanted and can not be made', () => {
+  it('warns where such groups are configured and cannot be made', () => {
     const v2 = machine(V2);
     const v1 = machine(V1, ['memory/qmemacct-jobs']);
     for (const [lines, why] of [
@@ -94,7 +94,7 @@ describe('what doctor says of control groups', () => {
     assert.match(check(v2, 'off', [v2.root]).lines[1] ?? '', /^note own groups: .*none can be made: .*written$/);
   });
 
-  it('tells groups that nobody looks after', () => {
+  it('warns root of groups whose job nothing looks after any more', () => {
     const stray = machine(V1, [`memory/${STRAY}`, 'memory/qmemacct-jobs/somebody-elses']);
     assert.equal(
       check(stray, 'own').lines[2],

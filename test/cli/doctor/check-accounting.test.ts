@@ -32,13 +32,13 @@ it('doctor finds a damaged SQLite file', { skip: notRoot }, async () => {
       .map(({ severity, says }) => [severity, says.split(': ')[1]]);
   assert.deepEqual(look(), [['ok', 'user "root" can write to it']]);
   const file = openSync(accounting, 'r+');
-  // Beyond the schema.
+  // The end of the file: the schema stays readable.
   writeSync(file, Buffer.alloc(80 * 1024, 0xa5), 0, 80 * 1024, statSync(accounting).size - 80 * 1024);
   closeSync(file);
   assert.deepEqual(look(), [['problem', 'the file is damaged']]);
 });
 
-it('doctor names who can not use it, and what to do where its directory is missing', { skip: notRoot }, () => {
+it('doctor names the user who cannot use the accounting DB, and how to mend that', { skip: notRoot }, () => {
   const directory = dirname(temporaryStore());
   const fixes = (accounting: string): readonly string[] => {
     const state = stateOf(accounting);
@@ -64,20 +64,20 @@ it(
   async () => {
     const accounting = temporaryStore();
     const state = stateOf(accounting);
-    const said = (seconds: number): string | undefined =>
+    const lastImport = (seconds: number): string | undefined =>
       checkAccounting(state, { runsJobs: true }, new Date(seconds), {}).find(({ name }) => name === 'import')?.says;
     const store = openSqliteHistory(accounting, 0o600);
-    assert.equal(said(0), undefined);
+    assert.equal(lastImport(0), undefined);
     await store.importLines({ file: FILE, before: null, lines: [], unreadable: [] });
     const first = importsInto(accounting).at ?? 0;
-    assert.equal(said(first + 7_200_000), "lines of Grid Engine's accounting last came 2:00:00 ago");
+    assert.equal(lastImport(first + 7_200_000), "lines of Grid Engine's accounting last came 2:00:00 ago");
     await store.importLines({ file: { ...FILE, offset: FILE.offset + 1 }, before: FILE, lines: [], unreadable: [] });
     assert.ok((importsInto(accounting).at ?? 0) > first);
     await store.close();
   },
 );
 
-it("doctor says what an import says of another cluster's file", { skip: notRoot }, async () => {
+it("doctor gives the reason for which an import refuses another cluster's file", { skip: notRoot }, async () => {
   const accounting = temporaryStore();
   const file = join(dirname(accounting), 'accounting');
   writeFileSync(file, sampleLine(1));
@@ -90,8 +90,8 @@ it("doctor says what an import says of another cluster's file", { skip: notRoot 
     return findings.filter(({ severity }) => severity === 'problem').map(({ says, fix }) => `${says}; ${fix ?? ''}`);
   };
   assert.deepEqual(found('cell'), []);
-  const [said, ...others] = found('new');
+  const [reason, ...others] = found('new');
   assert.deepEqual(others, []);
-  await assert.rejects(importFile(file, store, { cluster: 'new' }), { message: said });
+  await assert.rejects(importFile(file, store, { cluster: 'new' }), { message: reason });
   await store.close();
 });

@@ -6,7 +6,7 @@ import { Spool } from '../../../src/export/push/spool';
 import { httpServer, point, alwaysAnswers, sinkSettings } from '../../export/push/servers';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-it('doctor says of each sink whether it answers, and what waits for it', async (t) => {
+it('doctor says of each export sink whether it answers, and what waits for it', async (t) => {
   const [good, bad] = [await httpServer(t, alwaysAnswers(204)), await httpServer(t, alwaysAnswers(401))];
   const address = (port: number): string => `http://127.0.0.1:${port}/write`;
   const settings = sinkSettings(

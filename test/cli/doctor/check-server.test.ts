@@ -11,14 +11,14 @@ import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { NOBODY, notRoot } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-function host(): { readonly socket: string; readonly places: SystemPlaces; readonly installed: () => void } {
+function host(): { readonly socket: string; readonly places: SystemPlaces; readonly install: () => void } {
   const top = temporaryDirectory();
   const cron = join(top, 'cron.d');
   mkdirSync(cron);
   return {
     socket: join(top, 'socket'),
     places: { units: null, cron, tmpfiles: null, commands: null },
-    installed: () => writeFileSync(join(cron, 'qmemacct-serve'), ''),
+    install: () => writeFileSync(join(cron, 'qmemacct-serve'), ''),
   };
 }
 
@@ -26,14 +26,14 @@ const look = (settings: Partial<Settings>, places: SystemPlaces): Promise<Findin
   checkServer({ ...DEFAULT_SETTINGS, ...settings }, true, places);
 
 describe('checkServer', () => {
-  it('says nothing where no server is to run', async () => {
+  it('finds nothing to say where no server is set up', async () => {
     const { socket, places } = host();
     assert.deepEqual(await look({ serve_socket: socket }, places), []);
   });
 
-  it('finds a server that is down, installed or started by hand', async () => {
-    const { socket, places, installed } = host();
-    installed();
+  it('reports a server that is down, whether it was installed or started by hand', async () => {
+    const { socket, places, install } = host();
+    install();
     const [down] = await look({ serve_socket: socket }, places);
     assert.deepEqual(
       [down?.severity, down?.says.startsWith(`none answers at ${socket}: users see`)],
@@ -45,7 +45,7 @@ describe('checkServer', () => {
     assert.equal(left?.severity, 'problem');
   });
 
-  it('says what is wrong with one that answers', async (t) => {
+  it('shows the problem that a running server has with the accounting DB', async (t) => {
     const { socket, places } = host();
     let problem: string | null = null;
     const server = createHttpServer((_request, response) => {
@@ -62,9 +62,9 @@ describe('checkServer', () => {
     assert.deepEqual(await says(), [['warning', `at ${socket}: the DB is damaged`]]);
   });
 
-  it("wants the tokens to be the server's user's", { skip: notRoot }, async () => {
-    const { socket, places, installed } = host();
-    installed();
+  it("warns of tokens that are missing, not the server's user's, or open to others", { skip: notRoot }, async () => {
+    const { socket, places, install } = host();
+    install();
     const path = join(temporaryDirectory(), 'tokens');
     const tokens = async (): Promise<unknown> => {
       const found = await look({ serve_socket: socket, serve_tokens: path, deliver_as: 'nobody' }, places);

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 const MIB = 2 ** 20;
 
 describe('the size of the accounting DB', () => {
-  it('is that of its file, and grows by the records of a day', async () => {
+  it('is that of its file, and grows each day by the size of the records of a day', async () => {
     const path = join(temporaryDirectory(), 'accounting.db');
     const now = Date.parse('2026-06-30T00:00:00Z');
     const store = openSqliteStore(path, 0o600);
@@ -37,7 +37,7 @@ describe('the size of the accounting DB', () => {
     return `${severity}: ${says}`;
   };
 
-  it('is told with the day when its disk will be full', () => {
+  it('is shown with the day when its disk will be full', () => {
     assert.match(
       found({}),
       /^ok: 100 MiB, and 0\.977 GiB are free .*; it grows by 1\.00 MiB a day: full on 2028-09-27$/,
@@ -48,7 +48,7 @@ describe('the size of the accounting DB', () => {
     assert.match(found({ bytes_a_day: 0 }), /^ok: .*enough for more than ten years$/);
   });
 
-  it('is a problem where next to nothing is free, however slowly it grows', () => {
+  it('is a problem where almost nothing is free, however slowly the DB grows', () => {
     for (const daily of [null, 0, MIB]) {
       const { severity, says, fix } = checkSize({ ...size, bytes_a_day: daily, free: 0, spare_bytes: 400 * MIB }, now);
       assert.deepEqual(
@@ -59,7 +59,7 @@ describe('the size of the accounting DB', () => {
     }
   });
 
-  it('is told without one on the first day', () => {
+  it('is shown without that day while its growth is not known', () => {
     const { severity, says } = checkSize({ ...size, bytes_a_day: null }, now);
     assert.equal(severity, 'ok');
     assert.match(says, /how fast it grows is known after a day$/);

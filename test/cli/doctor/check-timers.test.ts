@@ -6,7 +6,7 @@ import { checkServices, checkTimers } from '../../../src/cli/doctor/check-timers
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeSystemd } from '../install/fake-systemd';
 
-it('warns of an installed timer that is not active, and names its fix', (t) => {
+it('doctor warns of an installed timer that is not active, and names its fix', (t) => {
   const { units, stop } = fakeSystemd(t);
   const places = { units, cron: null, tmpfiles: null, commands: null };
   const found = (): readonly string[] => checkTimers(places).map(({ severity, name }) => `${severity} ${name}`);
@@ -18,7 +18,7 @@ it('warns of an installed timer that is not active, and names its fix', (t) => {
   assert.equal(checkTimers(places)[0]?.fix, 'systemctl enable --now qmemacct-flush.timer');
 });
 
-it('takes a cron table for a timer', () => {
+it('doctor accepts a cron table in place of a timer', () => {
   const cron = temporaryDirectory();
   writeFileSync(join(cron, 'qmemacct-flush'), '');
   const found = checkTimers({ units: null, cron, tmpfiles: null, commands: null });
@@ -28,14 +28,14 @@ it('takes a cron table for a timer', () => {
   );
 });
 
-it('warns of what the installation set up and somebody removed', () => {
+it('doctor warns of services that the installation set up and somebody removed', () => {
   const cron = temporaryDirectory();
   const places = { units: null, cron, tmpfiles: null, commands: null };
   const stamp = { prefix: '/opt/x', version: '1', tested_at: '', ok: true, problems: [] };
   const services = ['qmemacct-flush', 'qmemacct-nightly'];
   for (const name of services) writeFileSync(join(cron, name), '');
-  const found = (asked: readonly string[] | null): readonly (string | null)[][] =>
-    checkServices({ stamp: asked && { ...stamp, services: asked } }, places).map(({ severity, name, fix }) => [
+  const found = (installed: readonly string[] | null): readonly (string | null)[][] =>
+    checkServices({ stamp: installed && { ...stamp, services: installed } }, places).map(({ severity, name, fix }) => [
       severity,
       name,
       fix,

@@ -7,7 +7,7 @@ import { checkVisibility } from '../../../src/cli/doctor/check-visibility';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('checkVisibility', () => {
-  it('warns where users can read the file of what is hidden from them', () => {
+  it('warns where users can read the accounting DB whose jobs are hidden from them', () => {
     const directory = temporaryDirectory(0o755);
     const accounting = join(directory, 'accounting.db');
     writeFileSync(accounting, '');

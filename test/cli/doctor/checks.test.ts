@@ -23,8 +23,8 @@ const root = process.getuid?.() === 0;
 const briefly = (findings: Iterable<Finding>): string[] =>
   Array.from(findings, ({ severity, name, says }) => `${severity} ${name}: ${says}`);
 
-describe('what the kernel offers', () => {
-  it('is told from mounts and files', () => {
+describe('checkKernel', () => {
+  it('reports a missing list of children, missing I/O counters, and hidepid', () => {
     const bare = temporaryDirectory();
     const found = briefly(checkKernel(bare)).join('\n');
     assert.match(found, /note process tree: no lists of children/);
@@ -35,8 +35,8 @@ describe('what the kernel offers', () => {
   });
 });
 
-describe('capabilities', () => {
-  it("are execd's own, where one runs", () => {
+describe('checkLimits', () => {
+  it("judges the capabilities of a running execd, else root's own", () => {
     const proc = temporaryDirectory();
     mkdirSync(join(proc, 'self'));
     writeFileSync(join(proc, 'self', 'status'), 'Name:\tx\nCapEff:\t000001ffffffffff\n');
@@ -52,23 +52,23 @@ describe('capabilities', () => {
     assert.deepEqual(new Set(checkLimits(true, proc).map(({ severity }) => severity)), new Set(['ok']));
     // All but CAP_SYS_RESOURCE.
     status('000001fffeffffff');
-    const [lifting] = checkLimits(true, proc);
-    assert.equal(lifting?.severity, 'warning');
+    const [resource] = checkLimits(true, proc);
+    assert.equal(resource?.severity, 'warning');
     // All but CAP_NET_ADMIN.
     status('000001ffffffefff');
-    const [, , hearing] = checkLimits(true, proc);
-    assert.equal(hearing?.severity, 'warning');
-    assert.match(hearing.says, /execd lacks it: no exit records .* no peak can be proved/);
-    assert.match(lifting.says, /execd lacks it: limits can't be lifted; jobs with an h_vmem below 1 GiB.*small mode/);
+    const [, , netAdmin] = checkLimits(true, proc);
+    assert.equal(netAdmin?.severity, 'warning');
+    assert.match(netAdmin.says, /execd lacks it: no exit records .* no peak can be proved/);
+    assert.match(resource.says, /execd lacks it: limits can't be lifted; jobs with an h_vmem below 1 GiB.*small mode/);
   });
 
-  it('are not guessed', () => {
+  it('gives an ordinary user a note only', () => {
     assert.equal(checkLimits(false, temporaryDirectory())[0]?.severity, 'note');
   });
 });
 
-describe('the scope', () => {
-  it('is told with what it costs, where each job has a sampler', () => {
+describe('checkScope', () => {
+  it('says what scope "job" costs, where each job has a sampler', () => {
     const top = temporaryDirectory();
     const settings = { ...DEFAULT_SETTINGS, state_dir: top, run_dir: top };
     const job = briefly(checkScope({ ...settings, scope: 'job' }, 64));
@@ -77,8 +77,8 @@ describe('the scope', () => {
   });
 });
 
-describe('hooks in Grid Engine', () => {
-  it('are found in every place that has a value of its own', () => {
+describe('doctor on Grid Engine', () => {
+  it('finds the hooks of every place that has a value of its own', () => {
     const site = siteOf({
       global: globalText(ourLine('prolog', '/site/prolog')),
       locals: { ge1: hostText('epilog /site/epilog') },
@@ -93,7 +93,7 @@ describe('hooks in Grid Engine', () => {
     ]);
   });
 
-  it('name complexes by which requests of memory are read wrong, and the line that helps', () => {
+  it('names the complexes whose memory requests are read wrongly, and the setting to write', () => {
     const state = { settingsPath: '/etc/q.toml' };
     const own = { name: 'site_mem', consumable: 'JOB', preset: '0', isOffered: true } as const;
     const found = (complexes: readonly OfferedComplex[], settings = DEFAULT_SETTINGS): string[] =>
@@ -119,8 +119,8 @@ describe('hooks in Grid Engine', () => {
   });
 });
 
-describe('the room for summaries', () => {
-  it('is short of bytes or of inodes, each said with what helps', () => {
+describe('spaceFinding', () => {
+  it('reports a lack of bytes or inodes, each with its own fix', () => {
     const room = { bavail: 1e6, bsize: 4096, ffree: 1e6, files: 2e6 };
     const found = (lacking: Partial<typeof room>): string => {
       const { severity, says, fix } = spaceFinding('/state', { ...room, ...lacking }, 'make room');
@@ -134,7 +134,7 @@ describe('the room for summaries', () => {
   });
 });
 
-describe('the state of a node', { skip: root ? false : 'looks at what only root may' }, () => {
+describe('checkState', { skip: root ? false : 'only root may read the state directory' }, () => {
   function nodeState(): NodeState {
     const top = temporaryDirectory();
     const settings = { ...DEFAULT_SETTINGS, state_dir: join(top, 'state'), run_dir: join(top, 'run') };
@@ -144,7 +144,7 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     return { settings, settingsPath: join(top, 'x.toml'), prefix: join(top, 'opt'), isRoot: true, ...nothing };
   }
 
-  it('is well after an installation', () => {
+  it('finds nothing wrong after an installation', () => {
     const found = checkState(nodeState(), new Date());
     assert.deepEqual(
       found.filter(({ severity }) => severity === 'problem' || severity === 'warning'),
@@ -152,7 +152,7 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     );
   });
 
-  it('tells wrong modes, and directories that others can write to', () => {
+  it('reports wrong modes, and directories that everyone can write to', () => {
     const state = nodeState();
     chmodSync(join(state.settings.state_dir, 'run'), 0o755);
     chmodSync(state.settings.state_dir, 0o777);
@@ -161,7 +161,7 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     assert.match(found, /problem directories: everyone can write to .*state, and root trusts/);
   });
 
-  it('tells what waits in node.db, what was refused, and runs that nobody looks after', () => {
+  it('reports records that wait or were refused, and runs that ended without epilog and sampler', () => {
     const state = nodeState();
     const { state_dir: stateDir } = state.settings;
     const record = recordOf({ trust: 'usage', revision: Date.now() - 2 * 3_600_000 });
@@ -181,7 +181,7 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     assert.match(found, /warning runs: 1 ended without epilog and sampler/);
   });
 
-  it('tells files of users that are not taken, and what takes them', () => {
+  it('notes the records of users that wait, and whether the settings accept them', () => {
     const state = nodeState();
     const outbox = join(state.settings.state_dir, 'outbox');
     mkdirSync(outbox, { recursive: true });
@@ -194,7 +194,7 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     assert.match(found(true), /note runs: 1 records of jobs' owners wait to be taken in, most by \S+/);
   });
 
-  it('tells a damaged node.db, and that records in it may be nowhere else', () => {
+  it('reports a damaged node.db, and that its undelivered records are nowhere else', () => {
     const state = nodeState();
     writeFileSync(join(state.settings.state_dir, 'node.db'), 'no database at all, but long enough to be read as one');
     const found = checkState(state, new Date());

@@ -12,9 +12,9 @@ import { COMMAND } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { ALL_SOURCE_FACTS } from '../../../src/sources/registry';
 
-const asRoot = { skip: process.getuid?.() === 0 ? false : 'takes rights away, which root alone can' };
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'only root can take rights away' };
 
-/** Where the checkout is for root's eyes only, nobody else can run it. */
+/** A reason to skip where only root can read the checkout, and nobody else can run it. */
 function cannotBeRead(): string | false {
   const words = [
     '--reuid',
@@ -27,7 +27,7 @@ function cannotBeRead(): string | false {
     '-r',
     join(packageRoot(), 'dist'),
   ];
-  return spawnSync('setpriv', words).status === 0 ? false : 'others can not read this directory';
+  return spawnSync('setpriv', words).status === 0 ? false : 'only root can read this checkout';
 }
 
 interface Answer {
@@ -43,7 +43,7 @@ describe('doctor', () => {
   writeFileSync(config, `state_dir = "${join(nothing, 'state')}"\nrun_dir = "${join(nothing, 'run')}"\n`);
   const words = ['doctor', '--config', config, '--prefix', join(nothing, 'opt')];
 
-  it('looks at everything on this machine, and tells a cause and a fix for what is not well', async () => {
+  it('looks at everything on this machine, and gives a fix for each problem and warning', async () => {
     const terminal = fakeTerminal();
     const status = await runProgram([...words, '--json', '--self-test'], '0', terminal);
     const answer = JSON.parse(terminal.output()) as Answer;
@@ -76,11 +76,11 @@ describe('doctor', () => {
     assert.match(answer.checks[1]?.says ?? '', /native modules load/);
     const sources = answer.checks.filter(({ area }) => area === 'sources').map(({ name }) => name);
     assert.deepEqual(sources.sort(), ['CPU budget', ...ALL_SOURCE_FACTS.map(({ name }) => name)].sort());
-    // Nothing is installed there, so there is nothing to test.
+    // Nothing is installed below that prefix: there is nothing to test.
     assert.equal(answer.self_test?.ok, false);
   });
 
-  it('prints a line or two for each, and the verdict last', async () => {
+  it('prints lines of at most 160 characters, and the verdict last', async () => {
     const terminal = fakeTerminal();
     await runProgram(words, '0', terminal);
     assert.match(terminal.output(), /\nprogram\n {2}ok {7}Node {14}v\d+/);
@@ -88,7 +88,7 @@ describe('doctor', () => {
     for (const line of terminal.output().split('\n')) assert.ok(line.length <= 160, line);
   });
 
-  /** doctor as a program of its own, with fewer rights. */
+  /** Runs doctor as a process of its own, behind words that take rights away. */
   function findingsWith(rights: readonly string[], toml = ''): readonly Finding[] {
     const own = join(temporaryDirectory(0o755), 'qmemacct.toml');
     writeFileSync(own, readFileSync(config, 'utf8') + toml);
@@ -109,9 +109,9 @@ describe('doctor', () => {
   const severities = (checks: readonly Finding[], wanted: string): string[] =>
     checks.filter(({ area }) => area === wanted).map(({ severity, name }) => `${severity} ${name}`);
 
-  it('warns root who lacks CAP_NET_ADMIN that no peak can be proved', asRoot, () => {
+  it('warns root without CAP_NET_ADMIN that no peak can be proved', asRoot, () => {
     const checks = findingsWith(['setpriv', '--bounding-set', '-net_admin', '--']);
-    // From Linux 6.6 on events can be had without, exit records can't.
+    // From Linux 6.6 on, events need no CAP_NET_ADMIN; exit records still do.
     const [records] = checks.filter(({ name }) => name === 'exit records');
     assert.equal(records?.severity, 'warning');
     assert.match(records.says, /no CAP_NET_ADMIN; no peak can be proved/);
@@ -119,14 +119,14 @@ describe('doctor', () => {
     assert.ok(!checks.some(({ area, severity }) => area === 'sources' && severity !== 'ok' && severity !== 'note'));
   });
 
-  it('tells others what only root can try, as no fault', { ...asRoot, skip: asRoot.skip || cannotBeRead() }, () => {
+  it('warns no other user of what only root can try', { ...asRoot, skip: asRoot.skip || cannotBeRead() }, () => {
     const checks = findingsWith(['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', '--']);
     for (const area of ['sources', 'kernel events', 'perf events', 'cgroups'])
       for (const line of severities(checks, area)) assert.match(line, /^(?:ok|note) /);
     assert.match(checks.find(({ name }) => name === 'exit records')?.fix ?? '', /^run this as root$/);
   });
 
-  it('tells tables of sources that nobody understands', () => {
+  it('reports unknown sources and wrong values in the tables of sources', () => {
     const checks = findingsWith([], '[sources.loadavrg]\ninterval = 1\n[sources.loadavg]\ninterval = "1"\n');
     const faults = checks.filter(({ area, name }) => area === 'sources' && name === 'settings');
     assert.deepEqual(new Set(faults.map(({ severity }) => severity)), new Set(['problem']));
@@ -134,8 +134,9 @@ describe('doctor', () => {
     assert.match(faults[1]?.says ?? '', /\[sources\.loadavg\] interval: a string where a number is wanted/);
   });
 
-  describe('on a host without execd', apartOrNot, () => {
-    const said = (before: string): Answer => {
+  describe('among the processes of a host', apartOrNot, () => {
+    /** The answer of doctor while the processes run that this line of shell starts. */
+    const answerBeside = (before: string): Answer => {
       const top = temporaryDirectory();
       for (const name of ['sge_qmaster', 'sge_execd']) {
         copyFileSync('/bin/sleep', join(top, name));
@@ -149,8 +150,8 @@ describe('doctor', () => {
     const until = (name: string): string => `until grep -qx ${name} /proc/$!/comm; do :; done`;
     const roleOf = ({ checks: [role] }: Answer): string => `${role?.severity ?? ''}: ${role?.says ?? ''}`;
 
-    it('looks at nothing that only jobs need', () => {
-      const answer = said(':');
+    it('looks at nothing that only jobs need where no execd runs', () => {
+      const answer = answerBeside(':');
       assert.match(roleOf(answer), /^note: no execution host: no sge_execd runs; no hooks are installed; Grid Engine /);
       for (const { area, name } of answer.checks)
         assert.ok(['host', 'program', 'accounting', 'clock', 'Grid Engine'].includes(area), `${area} ${name}`);
@@ -163,20 +164,20 @@ describe('doctor', () => {
       );
     });
 
-    it('knows the master, and an execution host by its execd, not by what a user calls so', () => {
+    it("knows a master host, and an execution host by root's execd, not by a user's program of that name", () => {
       assert.match(
-        roleOf(said(`./sge_qmaster 600 & ${until('sge_qmaster')}`)),
+        roleOf(answerBeside(`./sge_qmaster 600 & ${until('sge_qmaster')}`)),
         /^note: master host \(sge_qmaster is process \d+\), no ex/,
       );
-      const execd = said(`./sge_execd 600 & ${until('sge_execd')}`);
+      const execd = answerBeside(`./sge_execd 600 & ${until('sge_execd')}`);
       assert.match(roleOf(execd), /^ok: execution host \(sge_execd is process \d+\)$/);
       assert.ok(execd.checks.some(({ area }) => area === 'limits'));
       const user = 'setpriv --reuid 65534 --regid 65534 --clear-groups';
-      assert.match(roleOf(said(`${user} ./sge_execd 600 & ${until('sge_execd')}`)), /^note: no execution host/);
+      assert.match(roleOf(answerBeside(`${user} ./sge_execd 600 & ${until('sge_execd')}`)), /^note: no execution host/);
     });
   });
 
-  it('refuses settings that are none', async () => {
+  it('ends with 2 on a configuration that is not valid', async () => {
     const path = join(nothing, 'bad.toml');
     for (const [text, why] of [
       ['sources = 3', /"sources" is not a table/],

@@ -37,7 +37,7 @@ const DENIED: KernelEventsProof = {
 };
 
 describe("the proof of the kernel's events", () => {
-  it('is told line by line', () => {
+  it('has a line each for process events, exit records and delay accounting', () => {
     assert.deepEqual(briefly(proofFindings(HEARD, true)), [
       'ok process events: fork, exec and exit of an own child arrived',
       'ok exit records: the record of an own child arrived',
@@ -45,7 +45,7 @@ describe("the proof of the kernel's events", () => {
     ]);
   });
 
-  it('is a warning for root without CAP_NET_ADMIN, with the fix, and a note for others', () => {
+  it('is a warning with a fix for root without CAP_NET_ADMIN, and a note for other users', () => {
     const asRoot = proofFindings(DENIED, true);
     assert.deepEqual(
       asRoot.map(({ severity }) => severity),
@@ -59,7 +59,7 @@ describe("the proof of the kernel's events", () => {
     assert.equal(others[0]?.fix, 'run this as root');
   });
 
-  it('says which arrived where silence is the answer', () => {
+  it('says which events arrived where not all did', () => {
     const silence = unavailable('process events: nothing came, as in another network namespace', NAMESPACE_FIX);
     const [partly] = proofFindings({ ...HEARD, processEvents: silence, arrived: { ...ALL, exit: false } }, true);
     assert.equal(partly?.severity, 'warning');
@@ -67,13 +67,13 @@ describe("the proof of the kernel's events", () => {
     assert.match(partly.fix ?? '', /initial_network_namespace/);
     const records = unavailable('exit records: the kernel has no taskstats (CONFIG_TASKSTATS)');
     const [, none] = proofFindings({ ...HEARD, exitRecords: records }, true);
-    // Nothing can be done about it.
+    // Nothing can be done about this kernel.
     assert.deepEqual([none?.severity, none?.fix], ['note', null]);
   });
 });
 
-describe('asking the listener', () => {
-  it('gives its own words', async (t) => {
+describe('askListener', () => {
+  it('returns the hello of the listener, which may come in pieces', async (t) => {
     const hello = { kind: 'hello' as const, events: null, records: 'no CAP_NET_ADMIN', stays: true };
     const path = await answering(t, (socket) => {
       const text = encodeReply(hello);
@@ -83,7 +83,7 @@ describe('asking the listener', () => {
     assert.deepEqual(await askListener(path, PATIENCE_MS), hello);
   });
 
-  it('does not wait for one that says nothing, and believes nothing else', async (t) => {
+  it('does not wait for a silent listener, and believes nothing but a hello', async (t) => {
     const silent = await answering(t, () => undefined);
     const begun = performance.now();
     assert.deepEqual(await askListener(silent, 100), { kind: 'silent', why: 'no answer within 0.1 s' });
@@ -110,7 +110,7 @@ describe('asking the listener', () => {
     assert.equal((await askListener(endless, 200)).kind, 'silent');
   });
 
-  it('finds none where there is none, and where one was', async () => {
+  it('finds no listener where its path is missing or is no socket', async () => {
     const top = temporaryDirectory();
     assert.equal((await askListener(join(top, 'nothing'))).kind, 'none');
     writeFileSync(join(top, 'file'), '');
@@ -119,8 +119,8 @@ describe('asking the listener', () => {
   });
 });
 
-/** Of an installed node, where no listener runs. */
-const ASKING = {
+/** An installed node, where no listener runs. */
+const INSTALLED_NODE = {
   settings: { ...DEFAULT_SETTINGS, run_dir: '/nowhere/qmemacct' },
   settingsPath: '/x',
   isRoot: true,
@@ -128,17 +128,17 @@ const ASKING = {
 };
 
 describe('the listener of a node', () => {
-  const finding = (answer: ListenerAnswer): string => briefly([listenerFinding(answer, ASKING)])[0] ?? '';
+  const finding = (answer: ListenerAnswer): string => briefly([listenerFinding(answer, INSTALLED_NODE)])[0] ?? '';
 
-  it('is a warning where the next job will not be proved', () => {
+  it('is a warning where no peak of the next job can be proved', () => {
     assert.match(finding({ kind: 'none' }), /^warning listener: none runs: .* not proved > .*install --node/);
     assert.match(
-      briefly([listenerFinding({ kind: 'none' }, { ...ASKING, version: null })])[0] ?? '',
+      briefly([listenerFinding({ kind: 'none' }, { ...INSTALLED_NODE, version: null })])[0] ?? '',
       /^note listener: none runs: "qmemacct install --node" starts it$/,
     );
-    const brief = { ...ASKING, settings: { ...ASKING.settings, listener_linger: 60 } };
+    const shortLinger = { ...INSTALLED_NODE, settings: { ...INSTALLED_NODE.settings, listener_linger: 60 } };
     assert.match(
-      briefly([listenerFinding({ kind: 'none' }, brief)])[0] ?? '',
+      briefly([listenerFinding({ kind: 'none' }, shortLinger)])[0] ?? '',
       /^note listener: none runs now: .* stays 60 s after the last one, .* > leave listener_linger out/,
     );
     assert.match(finding({ kind: 'denied' }), /^note listener: only root can ask it > run this as root$/);
@@ -150,7 +150,7 @@ describe('the listener of a node', () => {
     assert.match(finding({ ...seen, stays: true }), /^ok listener: runs also between jobs, and receives/);
     assert.match(finding({ ...seen, stays: false }), /^warning listener: runs under the limits of a job .* > run "q/);
     assert.match(
-      briefly([listenerFinding({ ...seen, stays: false }, brief)])[0] ?? '',
+      briefly([listenerFinding({ ...seen, stays: false }, shortLinger)])[0] ?? '',
       /^ok listener: runs, and receives events and exit records$/,
     );
     assert.match(
@@ -164,11 +164,11 @@ describe('the listener of a node', () => {
       /^warning listener: .*\(EACCES\); no peak can be proved > set initial_network_namespace/,
     );
     const never = 'process events: the kernel does not answer (no CONFIG_PROC_EVENTS)';
-    const { fix } = listenerFinding({ kind: 'hello', events: never, records: null, stays: true }, brief);
+    const { fix } = listenerFinding({ kind: 'hello', events: never, records: null, stays: true }, shortLinger);
     assert.equal(fix, null);
   });
 
-  it('is not looked for when it is switched off', async () => {
+  it('is not asked, and no event is tried, when it is switched off', async () => {
     const never = (): never => assert.fail('asked');
     const settings = { ...DEFAULT_SETTINGS, listener: false };
     const { findings, taskstats } = await checkKernelEvents(
@@ -183,7 +183,7 @@ describe('the listener of a node', () => {
     assert.ok(isUnavailable(taskstats));
   });
 
-  it('has no socket in a place whose name is too long', async () => {
+  it('is a warning where the path of its socket is too long', async () => {
     const settings = { ...DEFAULT_SETTINGS, run_dir: `/run/${'x'.repeat(100)}` };
     const { findings } = await checkKernelEvents(
       { settings, settingsPath: '/x', isRoot: true, version: null },
@@ -196,7 +196,7 @@ describe('the listener of a node', () => {
     );
   });
 
-  it('is told with what was proved, in the namespace of the settings', async () => {
+  it('is checked with the events of the network namespace of the settings', async () => {
     const asked: (string | null)[] = [];
     for (const namespace of ['', '/run/netns/first'])
       await checkKernelEvents(
@@ -226,8 +226,8 @@ describe('the listener of a node', () => {
 
 const obstacle = noKernelEvents(DEFAULT_SETTINGS.initial_network_namespace);
 
-describe('on this machine', { skip: obstacle ?? false }, () => {
-  it('an own child is heard, before and while a listener runs', async () => {
+describe('checkKernelEvents on this machine', { skip: obstacle ?? false }, () => {
+  it('hears a child process, and finds the listener while one runs', async () => {
     const top = temporaryDirectory();
     const settings: Settings = { ...DEFAULT_SETTINGS, run_dir: join(top, 'run'), listener_linger: 0 };
     const settingsPath = join(top, 'qmemacct.toml');

@@ -46,13 +46,13 @@ function host(): Host {
 }
 
 describe('doctor on the nightly job', () => {
-  it('says nothing on a host that has none', async () => {
+  it('finds nothing to say on a host without the nightly job', async () => {
     const places = { units: null, cron: temporaryDirectory(), tmpfiles: null, commands: null };
     const asking = { settings: { ...DEFAULT_SETTINGS, mail_admins: ['root'] }, settingsPath: '/x.toml', isRoot: true };
     assert.deepEqual(await checkNightly(asking, places, NOW), []);
   });
 
-  it('tells how late it is', async () => {
+  it('names the newest night that is done, and warns where nights are missing', async () => {
     const { check, done } = host();
     assert.match((await check()).join(), /^warning nights: none is done in /);
     done('2026-11-10');
@@ -68,7 +68,7 @@ describe('doctor on the nightly job', () => {
     assert.deepEqual(await check(), ['ok nights: the newest that is done is 2026-11-20']);
   });
 
-  it('tells what would keep mails from going', async (t) => {
+  it('says what would keep mails from being sent', async (t) => {
     const { check, done } = host();
     done('2026-11-20');
     const sink = await mailSink(t, { disabledCommands: ['AUTH', 'STARTTLS'] });
@@ -89,7 +89,7 @@ describe('doctor on the nightly job', () => {
     assert.match(all[2] ?? '', /^warning digests: .*digest is missing: users can't say/);
   });
 
-  it('goes by the configuration that the nightly job prefers', async () => {
+  it('reads nightly.toml where it exists, as the nightly job does', async () => {
     const { check, directory } = host();
     const own = join(directory, 'nightly.toml');
     writeFileSync(own, `accounting = "${directory}/other/accounting.db"\nmail_admins = ["a b"]\n`);
@@ -100,7 +100,7 @@ describe('doctor on the nightly job', () => {
     assert.match(String(await check()), /^problem configuration: .*nightly\.toml.*mail_admins/);
   });
 
-  it('does not say that none is done to who may not look', { skip: notRoot }, () => {
+  it('says to a user who may not read the ledger that the nights are not known', { skip: notRoot }, () => {
     const { done, directory, settings } = host();
     done('2026-11-20');
     chmodSync(directory, 0o755);

@@ -10,7 +10,7 @@ import { isUnavailable } from '../../../src/sources/source';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakePerf, placeOf, type FakePerf } from '../../sources/job/perf-fixtures';
 
-// Hardware counters were not at hand: the system calls are a stand-in for a kernel and its CPU.
+// No hardware counters were at hand: fake system calls stand in for the kernel and its CPU.
 
 const briefly = (findings: readonly Finding[]): string[] =>
   findings.map(({ severity, name, says, fix }) => `${severity} ${name}: ${says}${fix === null ? '' : ` > ${fix}`}`);
@@ -28,8 +28,8 @@ function procWith(paranoid: number): string {
 const check = (toml: string, calls: FakePerf) =>
   checkPerf({ settings: parseSettings(toml, 'x') }, placeOf('intel-xeon', procWith(2)), calls);
 
-describe('what doctor says of perf events', () => {
-  it('names those that open, whether the source is on or off', () => {
+describe('doctor on perf events', () => {
+  it('names the events that open, whether the source is on or off', () => {
     const { findings, perf } = check(ON, fakePerf());
     assert.deepEqual(briefly(findings), [
       'ok events: task_clock, context_switches, cpu_migrations, page_faults, cpu_cycles, instructions, cache_references, cache_misses, branch_misses: open; kernel.perf_event_paranoid is 2',
@@ -38,7 +38,7 @@ describe('what doctor says of perf events', () => {
     assert.match(check('', fakePerf()).findings[0]?.says ?? '', /would open, were the source switched on; /);
   });
 
-  it('puts those that the CPU lacks into one line, which is no warning', () => {
+  it('puts the events that the CPU lacks into one note', () => {
     const calls = fakePerf({ refuse: ({ type }) => (type === HARDWARE ? PerfErrno.ENOENT : undefined) });
     const { findings, perf } = check(ON, calls);
     assert.deepEqual(briefly(findings).slice(1), [
@@ -48,14 +48,14 @@ describe('what doctor says of perf events', () => {
     assert.equal(calls.alive.size, 0);
   });
 
-  it('warns of names that mean nothing', () => {
+  it('warns of unknown events', () => {
     const toml = '[sources.perf]\nenabled = true\nevents = ["page_faults", "cpu_cicles", "nosuch/x=1/"]\n';
     const lines = briefly(check(toml, fakePerf()).findings);
     assert.match(lines[1] ?? '', /^warning events: "?cpu_cicles"?: .*no such event > see "qmemacct metrics"/);
     assert.match(lines[2] ?? '', /^warning events: nosuch\/x=1\/: no PMU "nosuch"/);
   });
 
-  it('gives the reason and the fix where none opens', () => {
+  it('gives the reason and the fix where no event opens', () => {
     const refused = fakePerf({ refuse: () => PerfErrno.EACCES });
     const { findings, perf } = check(ON, refused);
     assert.match(

@@ -26,13 +26,13 @@ import { emptyTree, plant, type Tree } from '../../sources/node/tree';
 const PATH = '/etc/qmemacct/qmemacct.toml';
 const JOB_PID = 4242;
 
-const asking = (toml: string) => ({ settings: parseSettings(toml, PATH), settingsPath: PATH });
+const settingsOf = (toml: string) => ({ settings: parseSettings(toml, PATH), settingsPath: PATH });
 const briefly = (findings: readonly Finding[]): string[] =>
   findings.map(({ severity, name, says, fix }) => `${severity} ${name}: ${says}${fix === null ? '' : ` > ${fix}`}`);
 
-/** A machine in a tree: what may block is read in this process, and perf events of the node count 7 steps. */
+/** A machine in a directory tree: sources that may block are read in this process, and perf events of the node count 7. */
 function machine(tree: Tree, toml: string): Parameters<typeof checkSources> {
-  const about = asking(toml);
+  const about = settingsOf(toml);
   const { proc, sys, root, now } = tree.place();
   const ground = { proc, sys, root, now };
   const nodeSources = NODE_SOURCES.map((source) =>
@@ -90,8 +90,8 @@ enabled = true
 interval = 2.5
 `;
 
-describe('what doctor says of the sources', () => {
-  it('names what was found on a machine with hardware', async () => {
+describe('doctor on the sources', () => {
+  it('names what each source found on a machine with much hardware', async () => {
     const tree = hardware();
     const findings = await checkSources(...machine(tree, SITE(tree)));
     const names = findings.map(({ name }) => name);
@@ -103,7 +103,7 @@ describe('what doctor says of the sources', () => {
     assertGoldenFindings('doctor-sources-hardware', findings, tree);
   });
 
-  it('gives a reason for all that a bare machine lacks, and no warning', async () => {
+  it('gives a reason for each source that a bare machine lacks, and no warning', async () => {
     const tree = emptyTree();
     mkdirSync(join(tree.root, 'proc'));
     mkdirSync(join(tree.root, 'sys'));
@@ -130,11 +130,11 @@ function oneSource(tree: Tree, toml: string, only: Source): Promise<Finding[]> {
 }
 
 describe('a source', () => {
-  it('is a warning where the site has switched it on by name and it is not there', () => {
+  it('is a warning where the site switched it on by name and it is not available, else a note', () => {
     const state = unavailable('no such device', 'buy one');
     const off = source('rare', { enabled: false });
     const finding = (toml: string, facts: SourceFacts, of = state): string[] =>
-      briefly([sourceFinding(facts, of, asking(toml))]);
+      briefly([sourceFinding(facts, of, settingsOf(toml))]);
     assert.deepEqual(finding('', source('rare', {})), ['note rare: unavailable: no such device > buy one']);
     assert.deepEqual(finding('[sources.rare]\nenabled = true\n', off), [
       'warning rare: unavailable: no such device > buy one',
@@ -149,20 +149,20 @@ describe('a source', () => {
     ]);
   });
 
-  it('that is switched off is not touched', async () => {
-    let touched = 0;
+  it('that is switched off is not opened', async () => {
+    let opened = 0;
     const open = (): OpenSource => {
-      touched += 1;
+      opened += 1;
       return { read: () => [], close: () => undefined };
     };
     const toml = '[sources.shy]\nenabled = false\n';
     for (const blocking of [true, false]) await oneSource(emptyTree(), toml, source('shy', { blocking, open }));
-    assert.equal(touched, 0);
+    assert.equal(opened, 0);
     await oneSource(emptyTree(), '', source('shy', { open }));
-    assert.equal(touched, 1);
+    assert.equal(opened, 1);
   });
 
-  it('that has nothing now, or throws, is told so', async () => {
+  it('that has no readings at present is ok, and one that throws is unavailable', async () => {
     assert.deepEqual(
       briefly(await oneSource(emptyTree(), '', source('calm', {}))).at(-1),
       'ok calm: can be read, every 10 s; there is nothing at present',
@@ -176,7 +176,7 @@ describe('a source', () => {
     );
   });
 
-  it('that is read of a process needs its files', () => {
+  it('of a process names the files of /proc that are missing', () => {
     const tree = emptyTree();
     assert.deepEqual(processState(join(tree.root, 'proc'), 7), {
       unavailable: `no ${tree.root}/proc/PID/stat, statm, status, io`,
@@ -188,7 +188,7 @@ describe('a source', () => {
 });
 
 describe('readings', () => {
-  it('are counted by metric, and their instances named', () => {
+  it('are counted by metric, and some of their instances are named', () => {
     const metric = (name: string, instance?: string) => ({
       name,
       unit: 'count' as const,
@@ -213,7 +213,7 @@ describe('readings', () => {
 });
 
 describe('a source that hangs', () => {
-  it('is given up after the deadline, and the others are read all the same', async (t) => {
+  it('is given up after the deadline, and the other sources are read all the same', async (t) => {
     const tree = emptyTree();
     const settingsPath = join(tree.root, 'qmemacct.toml');
     writeFileSync(settingsPath, '[sources.slow]\nms = 60000\n');
@@ -240,10 +240,10 @@ describe('a source that hangs', () => {
 });
 
 describe('tables of sources in the settings', () => {
-  it('are problems where nobody understands them', () => {
-    assert.deepEqual(checkSourceSettings(asking('[sources.ipmi]\ntimeout = 3\n')), []);
+  it('are problems where a source, a key or the type of a value is unknown', () => {
+    assert.deepEqual(checkSourceSettings(settingsOf('[sources.ipmi]\ntimeout = 3\n')), []);
     const found = checkSourceSettings(
-      asking('[sources.imgi]\n[sources.ipmi]\ntimeout = "3"\n[sources.perf]\nevent = []\n'),
+      settingsOf('[sources.imgi]\n[sources.ipmi]\ntimeout = "3"\n[sources.perf]\nevent = []\n'),
     );
     assert.deepEqual(
       new Set(found.map(({ severity, fix }) => `${severity} ${fix ?? ''}`)),
