@@ -14,9 +14,9 @@ import { temporaryDirectory } from '../support/temporary-directory';
 const JSV = join(packageRoot(), 'hooks', 'advise.jsv');
 
 interface Answer {
-  /** What Grid Engine's client gets. */
+  /** What Grid Engine's client gets on standard output. */
   readonly said: readonly string[];
-  /** One word here, and the job is refused. */
+  /** Standard error: the client refuses the job where this is not empty. */
   readonly errors: string;
   readonly terminal: string;
 }
@@ -60,8 +60,8 @@ async function verify(lines: readonly string[], environment: Environment): Promi
 
 const ACCEPTED: Answer = { said: ['STARTED', 'RESULT STATE ACCEPT'], errors: '', terminal: '' };
 
-/** A server that knows sixty runs of 1.75 to 1.98 GiB per slot. */
-function knowing(t: TestContext, advise_submissions: 'warn' | 'rewrite' = 'warn'): Promise<TestSite> {
+/** A server with records of sixty runs that needed 1.75 to 1.98 GiB per slot. */
+function serverWithRuns(t: TestContext, advise_submissions: 'warn' | 'rewrite' = 'warn'): Promise<TestSite> {
   const records = pastJobs(60, (index) => needing(7 + ((index * 7) % 10) / 10));
   return startTestSite(t, { records, settings: { advise_submissions }, now: () => Date.parse('2026-11-05T00:00:00Z') });
 }
@@ -70,22 +70,22 @@ const TOO_MUCH =
   /^qmemacct: h_vmem=16G is \d times what is needed: of 60 such runs the largest needed 1\.98 GiB, h_vmem=2(?:\.\d)?G is enough for 99 % of them\n$/;
 
 describe('hooks/advise.jsv', () => {
-  it('says on the terminal what is far off, and leaves the job as it is', async (t) => {
-    const { socket } = await knowing(t);
-    const asking = (requests: string): Promise<Answer> =>
+  it('warns on the terminal of a request that is far off, and leaves the job as it is', async (t) => {
+    const { socket } = await serverWithRuns(t);
+    const verifyJob = (requests: string): Promise<Answer> =>
       verify(submission({ l_hard: requests }), { QMEMACCT_SOCKET: socket });
-    const { terminal, ...much } = await asking('h_vmem=16G,h_rt=3600');
+    const { terminal, ...much } = await verifyJob('h_vmem=16G,h_rt=3600');
     assert.deepEqual({ ...much, terminal: '' }, ACCEPTED);
     assert.match(terminal, TOO_MUCH);
-    const little = await asking('h_vmem=1G');
+    const little = await verifyJob('h_vmem=1G');
     assert.deepEqual(little.said, ACCEPTED.said);
     assert.match(little.terminal, /^qmemacct: h_vmem=1G is too little: of 60 such runs the largest needed 1\.98 GiB, /);
     for (const fitting of ['h_vmem=3G', 'h_rt=3600', 'h_vmem=INFINITY', 'mem_free=16G'])
-      assert.deepEqual(await asking(fitting), ACCEPTED, fitting);
+      assert.deepEqual(await verifyJob(fitting), ACCEPTED, fitting);
   });
 
-  it('takes the name of the script where the job has none, and verifies one job after the other', async (t) => {
-    const { socket } = await knowing(t);
+  it('uses the name of the script for a job without a name, and verifies one job after the other', async (t) => {
+    const { socket } = await serverWithRuns(t);
     const unnamed = submission({ l_hard: 'h_vmem=16G' }).filter((line) => !line.startsWith('PARAM N '));
     const other = submission({ l_hard: 'h_vmem=16G', N: 'unknown' });
     const { said, errors, terminal } = await verify([...unnamed, ...other], { QMEMACCT_SOCKET: socket });
@@ -93,22 +93,22 @@ describe('hooks/advise.jsv', () => {
     assert.match(terminal, TOO_MUCH);
   });
 
-  it('sets the request where the site says so, unless the job says no', async (t) => {
-    const { socket } = await knowing(t, 'rewrite');
-    const asking = (more: Readonly<Record<string, string>>): Promise<Answer> =>
+  it('sets the request where the site rewrites submissions, unless the job declines', async (t) => {
+    const { socket } = await serverWithRuns(t, 'rewrite');
+    const verifyJob = (more: Readonly<Record<string, string>>): Promise<Answer> =>
       verify(submission({ l_hard: 'h_rt=3600,h_vmem=16G,mem_free=1G', ...more }), { QMEMACCT_SOCKET: socket });
-    const { said, errors, terminal } = await asking({});
+    const { said, errors, terminal } = await verifyJob({});
     assert.equal(errors, '');
     assert.match(
       said.join('\n'),
       /^STARTED\nPARAM l_hard h_rt=3600,h_vmem=2(?:\.\d)?G,mem_free=1G\nRESULT STATE CORRECT$/,
     );
     assert.match(terminal, / of them; it is set to that, which "qsub -ac qmemacct_request=keep" prevents\n$/);
-    assert.match((await asking({ l_hard: 'h_vmem=1G' })).said.join('\n'), /\nPARAM l_hard h_vmem=2(?:\.\d)?G\n/);
-    assert.deepEqual(await asking({ ac: 'a=b,qmemacct_request=keep' }), ACCEPTED);
+    assert.match((await verifyJob({ l_hard: 'h_vmem=1G' })).said.join('\n'), /\nPARAM l_hard h_vmem=2(?:\.\d)?G\n/);
+    assert.deepEqual(await verifyJob({ ac: 'a=b,qmemacct_request=keep' }), ACCEPTED);
   });
 
-  it('asks by the same digest of what it runs as its record will have', async (t) => {
+  it('asks with the digest of the program that the record of the job will have', async (t) => {
     let asked = '';
     const socket = await answering(t, (client) =>
       client.on('data', (piece) => client.end(void (asked += piece.toString()))),
@@ -138,17 +138,17 @@ describe('hooks/advise.jsv', () => {
     await verify(unset, { QMEMACCT_SOCKET: socket, HOME: '/home/bob' });
     assert.match(asked, new RegExp(`program=[0-9a-f]{8}\\.${programDigest({ command: '/home/bob' }, null)}&`));
 
-    assert.equal(await programOf({ CONTEXT: 'server' }), undefined, 'where the script is not at hand');
+    assert.equal(await programOf({ CONTEXT: 'server' }), undefined, 'the script is not on this host');
     writeFileSync(script, 'x'.repeat(65_537));
-    assert.equal(await programOf({}), undefined, 'too long');
+    assert.equal(await programOf({}), undefined, 'the script is too long');
     rmSync(script);
     execFileSync('mkfifo', [script]);
-    assert.equal(await programOf({}), undefined, 'a FIFO');
-    assert.equal(await programOf({ CMDNAME: 'STDIN' }), undefined, 'from standard input');
+    assert.equal(await programOf({}), undefined, 'the script is a FIFO');
+    assert.equal(await programOf({ CMDNAME: 'STDIN' }), undefined, 'the script comes from standard input');
   });
 
-  it('submits hostile jobs as they are', async (t) => {
-    const { socket } = await knowing(t, 'rewrite');
+  it('accepts hostile jobs as they are', async (t) => {
+    const { socket } = await serverWithRuns(t, 'rewrite');
     const mark = join(temporaryDirectory(), 'mark');
     const names = [
       `$(touch ${mark})`,
@@ -171,7 +171,7 @@ describe('hooks/advise.jsv', () => {
     assert.equal(existsSync(mark), false);
   });
 
-  it('submits jobs as they are without a server, and with one that hangs or answers something else', async (t) => {
+  it('accepts jobs as they are without a server, and with one that hangs or answers nonsense', async (t) => {
     const job = submission({ l_hard: 'h_vmem=16G' });
     const directory = temporaryDirectory();
     writeFileSync(join(directory, 'file'), '');
@@ -205,8 +205,8 @@ describe('hooks/advise.jsv', () => {
     }
   });
 
-  it("needs none of perl's libraries, which take longer to load than the server to answer", async (t) => {
-    const { socket } = await knowing(t);
+  it("needs none of perl's libraries, which take longer to load than the server takes to answer", async (t) => {
+    const { socket } = await serverWithRuns(t);
     const directory = temporaryDirectory();
     const perl = execFileSync('/bin/sh', ['-c', 'command -v perl'], { encoding: 'utf8' }).trim();
     writeFileSync(join(directory, 'NoLibraries.pm'), 'require strict; @INC = (); 1;\n');
@@ -221,7 +221,7 @@ describe('hooks/advise.jsv', () => {
     assert.match(terminal, TOO_MUCH);
   });
 
-  it('submits jobs as they are where there is no perl', async () => {
+  it('accepts jobs as they are where there is no perl', async () => {
     const empty = join(temporaryDirectory(), 'empty');
     mkdirSync(empty);
     const child = spawn('/bin/sh', ['-c', JSV], { env: { PATH: empty }, stdio: ['pipe', 'pipe', 'pipe'] });

@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { daysToWrite } from '../../../src/cli/export/days';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-it('a day gets its file six hours after its end, once', () => {
+it('a day is exported to its file once, six hours after its end', () => {
   const directory = temporaryDirectory();
   const since = new Date('2026-11-18T12:00:00Z');
   const days = (now: string): readonly string[] =>

@@ -17,7 +17,7 @@ import { until } from '../../support/until';
 
 const HOST = hostname();
 
-/** What a node's service has read, and the job that it watches. */
+/** A node whose service has recorded a running job and series of the node, with these sinks configured. */
 async function nodeAtWork(t: TestContext, sinks: readonly (readonly [kind: string, address: string])[]): Promise<Site> {
   const site = nodeSite(t, { settings: ['node_series_always = true', 'heartbeat = 1'] });
   const tables = sinks.map(

@@ -19,7 +19,7 @@ import { httpServer, sinkSettings, tcpServer, type Asked } from '../../export/pu
 const ANALYSE = '/usr/bin/systemd-analyze';
 const NOW = Date.now();
 
-/** Elasticsearch, as far as it is asked: it keeps each id once. */
+/** As much of Elasticsearch as exports use: it keeps each id once. */
 class Index {
   readonly documents = new Map<string, Readonly<Record<string, unknown>>>();
   known = 0;
@@ -46,7 +46,7 @@ interface Place {
   readonly directory: string;
   readonly config: string;
   readonly merge: (records: readonly JobRecord[]) => Promise<void>;
-  /** Takes away what is older than a year. */
+  /** Prunes the records that are older than a year. */
   readonly prune: () => Promise<void>;
 }
 
@@ -79,7 +79,7 @@ function placeFor(t: TestContext, ...sinks: Parameters<typeof sinkSettings>[0][n
   };
 }
 
-/** One whose outbox can't be read. */
+/** Makes a node.db whose outbox can't be read. */
 function damagedNodeDb(stateDirectory: string): void {
   mkdirSync(stateDirectory);
   new NodeStore(stateDirectory).close();
@@ -108,13 +108,13 @@ async function run({ config }: Place, ...words: readonly string[]): Promise<{ st
 const elastic = (port: number) =>
   ({ kind: 'elasticsearch', address: `http://127.0.0.1:${port}/qmemacct`, what: 'records' }) as const;
 
-/** Both accounts of an ended job: it is whole. */
+/** The record of an ended job, with its accounting line: whole. */
 const whole = (id: number, endedAt = NOW): readonly JobRecord[] => [job(id, endedAt), lineOf(job(id, endedAt))];
 const numbers = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from + 1 }, (_item, index) => from + index);
 
 describe('qmemacct export push', { timeout: 2_000_000 }, () => {
-  it('sends each record once it is whole, and once only', async (t) => {
+  it('sends each record once, as soon as it is whole', async (t) => {
     const index = new Index();
     const { port, asked } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));
     const place = placeFor(t, elastic(port));
@@ -137,7 +137,7 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     assert.equal(index.known, 0);
   });
 
-  it('loses nothing while the sink is away, and says so', async (t) => {
+  it('loses nothing while the sink is away, and says that nothing is sent', async (t) => {
     const index = new Index();
     let isAway = true;
     const { port } = await httpServer(t, (one, response) => {
@@ -155,12 +155,12 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     assert.deepEqual(index.jobs, numbers(1, 6));
   });
 
-  it('loses nothing where it is killed in the middle, and writes no id twice', async (t) => {
+  it('loses nothing where it is killed between pages, and makes no document twice', async (t) => {
     const index = new Index();
     let hold: (() => void) | null = null;
     const { port } = await httpServer(t, (one, response) => {
       const text = index.bulk(one);
-      // The second page is in the index, and nobody hears of it.
+      // The second page is in the index, but the export never hears so.
       if (index.documents.size > 500 && hold !== null) hold();
       else response.end(text);
     });
@@ -176,11 +176,11 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     hold = null;
     assert.deepEqual(await run(place), { status: 0, said: '' });
     assert.deepEqual(index.jobs, numbers(1, 1700));
-    // The page that was sent and not written down.
+    // The page that was sent, but not noted as sent.
     assert.equal(index.known, 500);
   });
 
-  it('goes on until it is told to end, one process for a sink', async (t) => {
+  it('runs until it is terminated, as the only process for its sink', async (t) => {
     const index = new Index();
     let heard: (() => void) | null = null;
     const { port } = await httpServer(t, (one, response) => {
@@ -205,7 +205,7 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     assert.deepEqual(await once(child, 'close'), [0, null]);
   });
 
-  it('starts anew where the accounting DB is another one, or an earlier state of it', async (t) => {
+  it('sends all records again where the accounting DB is another one, or an earlier state', async (t) => {
     const index = new Index();
     const { port } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));
     const place = placeFor(t, elastic(port));
@@ -225,7 +225,7 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     assert.equal(index.known, 20);
   });
 
-  it('sends nothing again where the last records that came are pruned', async (t) => {
+  it('sends nothing again where the newest records were pruned', async (t) => {
     const index = new Index();
     const { port, asked } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));
     const place = placeFor(t, elastic(port));
@@ -241,7 +241,7 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     assert.deepEqual([index.jobs, index.known], [[1, 2, 3], 0]);
   });
 
-  it('sends what the metrics of the server say', async (t) => {
+  it('sends the metrics of the server', async (t) => {
     const text =
       '# TYPE qmemacct_running_jobs gauge\nqmemacct_running_jobs 7\nqmemacct_host_up{host="n1"} 1\nother 3\n';
     const socket = await serveOnSocket(
@@ -260,7 +260,7 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     assert.match(lines.join(''), /^qmemacct\.running_jobs 7 \d+\nqmemacct\.host_up\.n1 1 \d+\n$/);
   });
 
-  it('reads figures at each interval, also while the sink is slow', async (t) => {
+  it('reads metrics at each interval, also while the sink is slow', async (t) => {
     let value = 0;
     let heardTwice = (): void => undefined;
     const twice = new Promise<void>((resolve) => (heardTwice = resolve));
@@ -273,14 +273,14 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     writeFileSync(place.config, `serve_socket = "${socket}"\n${readFileSync(place.config, 'utf8')}`);
     const child = start(place);
     const tooLate = setTimeout(() => child.kill('SIGKILL'), 20_000);
-    await Promise.race([twice, once(child, 'close').then(() => assert.fail('no figures while the sink was slow'))]);
+    await Promise.race([twice, once(child, 'close').then(() => assert.fail('no metrics while the sink was slow'))]);
     clearTimeout(tooLate);
     child.kill('SIGTERM');
     assert.deepEqual(await once(child, 'close'), [0, null]);
     assert.match(asked[0]?.body ?? '', /^qmemacct_running_jobs value=1 /);
   });
 
-  it('goes on with other sinks where node.db is damaged', async (t) => {
+  it('goes on with the other sinks where node.db is damaged', async (t) => {
     const index = new Index();
     const { port } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));
     const place = placeFor(t, { kind: 'influx', address: 'http://127.0.0.1:1/write', what: 'node' }, elastic(port));
@@ -295,7 +295,7 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     );
   });
 
-  it('says in one line what it can not do', async (t) => {
+  it('says in one line why it cannot push', async (t) => {
     const place = placeFor(t, elastic(1), { kind: 'influx', address: 'http://127.0.0.1:1/write', what: 'node' });
     const node = await run(place, 'influx');
     assert.equal(node.status, 3);
@@ -309,7 +309,7 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     assert.match((await run(place)).said, /has no \[\[export\]\]; docs\/settings\.md says how/);
   });
 
-  it('has a unit that systemd takes', { skip: !existsSync(ANALYSE) && 'no systemd-analyze' }, () => {
+  it('has a unit that systemd accepts', { skip: !existsSync(ANALYSE) && 'no systemd-analyze' }, () => {
     const example = readFileSync(join(packageRoot(), 'docs', 'examples', 'qmemacct-export.service'), 'utf8');
     const unit = join(temporaryDirectory(), 'qmemacct-export.service');
     writeFileSync(unit, example.replace('/usr/local/bin/qmemacct', '/bin/true'));

@@ -39,7 +39,7 @@ describe('accountingFilesIn', () => {
 });
 
 describe('passedOverIn', () => {
-  it('names rotations that can not be read, and are there in no other form', () => {
+  it('names rotated files that cannot be read and are there in no other form', () => {
     const directory = temporaryDirectory();
     const names = [
       'accounting',
@@ -55,7 +55,7 @@ describe('passedOverIn', () => {
 });
 
 describe('progressText', () => {
-  it('tells share, speed and the time left', () => {
+  it('shows the share, the speed and the time left', () => {
     assert.equal(
       progressText(1_000_000, 300, 1200, 10),
       '[#####...............] 25 %, 1,000,000 lines, 100,000 lines/s, 30 s left',

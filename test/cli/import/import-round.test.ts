@@ -10,7 +10,7 @@ import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { sampleLines } from '../../accounting/import/sample-lines';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-it('a file that stays damaged is a problem in each round, and none once it is whole or gone', async () => {
+it('a damaged accounting file is a problem in each round until it is whole or gone', async () => {
   const directory = temporaryDirectory();
   const file = join(directory, 'accounting');
   const old = `${file}.1.gz`;
@@ -39,7 +39,7 @@ it('a file that stays damaged is a problem in each round, and none once it is wh
   assert.deepEqual(await round(), []);
 });
 
-it('a file that can not be read for a moment is read in the next round, though it has not changed', async (t) => {
+it('an accounting file that could not be read is read in the next round, though it has not changed', async (t) => {
   const file = join(temporaryDirectory(), 'accounting');
   writeFileSync(file, sampleLines(1, 3));
   const site = siteFiles({ ...DEFAULT_SETTINGS, accounting_files: [file] }, {});

@@ -7,10 +7,8 @@ import { accountingDirectorySteps } from '../../../src/cli/install/accounting-di
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { deliverRecords } from '../../../src/sampler/delivery/outbox-feeder';
 import { ordinary } from '../../report/sample-records';
+import { NOBODY, notRoot } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
-
-const NOBODY = 65534;
-const notRoot = process.getuid?.() !== 0 && 'only root gives directories away';
 
 interface Place {
   readonly directory: string;
@@ -30,11 +28,11 @@ const deliver = (settings: Settings): Promise<string | null> =>
   deliverRecords([JSON.stringify(ordinary)], () => settings);
 
 describe('the directory of the accounting DB', { skip: notRoot }, () => {
-  for (const [whose, uid] of [
-    ['that is empty and root’s', 0],
-    ['that is the deliverer’s', NOBODY],
+  for (const [which, uid] of [
+    ['where it is empty and owned by root,', 0],
+    ['where the deliverer owns it,', NOBODY],
   ] as const)
-    it(`${whose} is closed to others, so that the deliverer takes it`, async () => {
+    it(`${which} is closed to other users, and then accepted by the deliverer`, async () => {
       const { directory, settings } = openToAll(uid);
       assert.match((await deliver(settings)) ?? '', /everyone may write to .*accounting/);
       const steps = accountingDirectorySteps(settings);
@@ -49,7 +47,7 @@ describe('the directory of the accounting DB', { skip: notRoot }, () => {
       assert.equal(await deliver(settings), null);
     });
 
-  it('is tried by doctor as the deliverer would, who says the same', async () => {
+  it('that the deliverer refuses is a finding of doctor with the same reason', async () => {
     const { settings } = openToAll(NOBODY);
     const refusal = (await deliver(settings)) ?? '';
     const reason = /everyone may write to .*/.exec(refusal)?.[0] ?? assert.fail(refusal);

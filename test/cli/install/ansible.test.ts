@@ -21,7 +21,7 @@ interface Answer {
   readonly self_test: { readonly ok: boolean; readonly problems: readonly string[] };
 }
 
-/** A directory for an installation, and the options that say so. */
+/** A directory for an installation, and the options that install into it. */
 function host(): { readonly top: string; readonly options: readonly string[] } {
   const top = temporaryDirectory();
   mkdirSync(join(top, 'etc'));
@@ -33,9 +33,9 @@ function host(): { readonly top: string; readonly options: readonly string[] } {
 }
 
 describe("the playbook's command for execution hosts", apartOrNot, () => {
-  it('says whether it changed anything, and changes nothing the next time', () => {
+  it('says whether it changed anything, and changes nothing the second time', () => {
     const { top, options } = host();
-    // The real command, with this machine's own timers and commands out of its reach.
+    // The real command, which can't reach the timers and commands of this machine.
     const script = [
       'chmod 711 "$1"; shift',
       'for place in /etc/cron.d /etc/tmpfiles.d /usr/lib/tmpfiles.d /usr/local/bin /etc/systemd/system; do',
@@ -43,18 +43,18 @@ describe("the playbook's command for execution hosts", apartOrNot, () => {
       'done',
       '"$@" 2>/dev/null; "$@" 2>/dev/null',
     ].join('\n');
-    const said = apart(script, [top, process.execPath, COMMAND, ...forNodes.split(' '), ...options]);
-    const [first, second] = said.split(/(?<=\}) (?=\{ "schema")/).map((json) => JSON.parse(json) as Answer);
+    const output = apart(script, [top, process.execPath, COMMAND, ...forNodes.split(' '), ...options]);
+    const [first, second] = output.split(/(?<=\}) (?=\{ "schema")/).map((json) => JSON.parse(json) as Answer);
     assert.deepEqual(
       [first?.changed, first?.activated, first?.self_test],
       [true, true, { ok: true, problems: [] }],
-      said,
+      output,
     );
     assert.ok((first?.steps.length ?? 0) > 3);
-    assert.deepEqual([second?.changed, second?.steps, second?.self_test.ok], [false, [], true], said);
+    assert.deepEqual([second?.changed, second?.steps, second?.self_test.ok], [false, [], true], output);
   });
 
-  it('does not ask, since nobody would answer', async () => {
+  it('is refused without --yes or --dry-run, since nobody would answer its question', async () => {
     const { options } = host();
     const terminal = fakeTerminal();
     assert.equal(await runProgram(['install', '--node', '--json', ...options], '0', terminal), 2);

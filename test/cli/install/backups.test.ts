@@ -23,8 +23,8 @@ function failure(action: () => unknown): string {
   return assert.fail('it did not throw');
 }
 
-describe('backups of what is configured', () => {
-  it('keep changes and whole texts; one that was not written to its end counts as none', () => {
+describe("backups of Grid Engine's configuration", () => {
+  it('keep the changes and the whole texts, and are ignored where they are incomplete', () => {
     const directory = join(temporaryDirectory(), 'backup');
     assert.deepEqual(readHistory(directory), []);
     const place = backUp(directory, siteOf(), CHANGES, new Date(0));
@@ -35,7 +35,7 @@ describe('backups of what is configured', () => {
     assert.deepEqual(readHistory(directory), CHANGES);
   });
 
-  it('that can not be written or read are no bug, and what was configured is not guessed then', () => {
+  it('that cannot be written or read are an error with its cause and fix', () => {
     const directory = temporaryDirectory();
     const file = join(directory, 'file');
     writeFileSync(file, '');

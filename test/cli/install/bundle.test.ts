@@ -30,7 +30,7 @@ function bundled(): string {
   return program;
 }
 
-/** At its end, what Node has loaded: parts of its own, and files. */
+/** Makes Node write down, when it ends, which of its own modules and which files it has loaded. */
 const WATCH = `
   process.on('exit', () => {
     const parts = process.moduleLoadList.flatMap((entry) => /^NativeModule (\\w+)$/.exec(entry)?.[1] ?? []);
@@ -39,7 +39,7 @@ const WATCH = `
   });
 `;
 
-/** Runs Node and says what it has loaded. */
+/** Runs Node; returns its output and what it has loaded. */
 function watched(words: readonly string[], input = ''): Watched {
   const directory = temporaryDirectory();
   const watch = join(directory, 'watch.js');
@@ -53,7 +53,7 @@ function watched(words: readonly string[], input = ''): Watched {
   return { ...(JSON.parse(readFileSync(seen, 'utf8')) as Omit<Watched, 'stdout'>), stdout };
 }
 
-/** Whether V8 can use the cache of a program under these options of Node. */
+/** Whether V8 accepts the code cache of a program under these options of Node. */
 function fits(program: string, options: readonly string[]): boolean {
   const ask = `
     const { readFileSync } = require('node:fs');
@@ -71,7 +71,7 @@ describe('the bundles of a release', () => {
     root = bundled();
   });
 
-  it('come with code caches that fit the options of Node that each is started with', () => {
+  it('come with code caches that fit the Node options of each program', () => {
     for (const program of PROGRAMS)
       assert.ok(
         fits(placeOf(program), /^sampler|deliverer$/.test(program) ? samplerFlags() : []),
@@ -79,31 +79,31 @@ describe('the bundles of a release', () => {
       );
   });
 
-  it('are the same bytes each time, caches included', () => {
+  it('are the same bytes in every build, caches included', () => {
     const again = bundled();
     for (const end of ['.js', '.bundle.js', '.cache'])
       for (const program of PROGRAMS)
         assert.ok(readFileSync(placeOf(program) + end).equals(readFileSync(placeOf(program, again) + end)), program);
   });
 
-  it('start from their caches, and without them where the options are others', () => {
+  it('start also under Node options that their caches do not fit', () => {
     const main = placeOf('cli/main');
     for (const options of [[], ['--jitless'], ['--max-old-space-size=64']])
       assert.equal(node(...options, `${main}.js`, '--version').stdout, `${packageVersion()}\n`);
     assert.equal(fits(main, ['--jitless']), false);
   });
 
-  it('are ASCII: V8 takes one byte for each character, and two where one is beyond Latin-1', () => {
+  it('are ASCII, of which V8 keeps one byte per character', () => {
     for (const program of PROGRAMS)
       assert.match(readFileSync(`${placeOf(program)}.bundle.js`, 'latin1'), /^[\0-\x7f]*$/, program);
   });
 
-  it('have all functions in the caches of what starts with every job', () => {
+  it('come with caches larger than the text, as all functions need, for what starts with every job', () => {
     for (const program of ['sampler/main', 'accounting/deliverer'])
       assert.ok(statSync(`${placeOf(program)}.cache`).size > statSync(`${placeOf(program)}.bundle.js`).size, program);
   });
 
-  it('spare every job the parts of Node that its sampler can do without', () => {
+  it('load no module of Node into the sampler that it can do without', () => {
     const text = readFileSync(`${placeOf('sampler/main')}.bundle.js`, 'utf8');
     const loaded = new Set([...text.matchAll(/\brequire\("node:([\w/]+)"\)/g)].map(([, name]) => name));
     assert.ok(loaded.has('fs'));
@@ -112,7 +112,7 @@ describe('the bundles of a release', () => {
     assert.doesNotMatch(text, /\bperformance\./);
   });
 
-  it('spare every delivery into SQLite the parts of Node that it can do without', () => {
+  it('load no module of Node for a delivery into SQLite that it can do without', () => {
     const accounting = join(temporaryDirectory(), 'accounting.db');
     const { next } = realisticRecords(1);
     const words = [`${placeOf('accounting/deliverer')}.js`, '--accounting', accounting, '--allow-root'];
@@ -123,7 +123,7 @@ describe('the bundles of a release', () => {
       assert.ok(bare.includes(name) || !delivery.modules.includes(name), name);
   });
 
-  it('load the binaries of native packages without what the packages look for them with', () => {
+  it('load the binaries of native packages without the JavaScript of the packages', () => {
     const { files } = watched([`${placeOf('cli/doctor/load-natives')}.js`]);
     const natives = files.filter((file) => file.includes('node_modules'));
     assert.equal(natives.length, 2);

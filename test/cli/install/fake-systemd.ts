@@ -6,12 +6,13 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 interface FakeSystemd {
   /** A directory of units. */
   readonly units: string;
-  /** What systemctl was told since this was last asked. */
-  readonly said: () => readonly string[];
+  /** The calls of systemctl since `calls` was last read. */
+  readonly calls: () => readonly string[];
   /** From now on no unit is active. */
   readonly stop: () => void;
 }
 
+/** Puts a systemctl into PATH, until the test ends, that keeps its calls and takes every unit for active. */
 export function fakeSystemd(t: TestContext): FakeSystemd {
   const directory = temporaryDirectory();
   const [log, stopped] = [join(directory, 'log'), join(directory, 'stopped')];
@@ -31,7 +32,7 @@ echo "$*" >> '${log}'
   return {
     units,
     stop: () => writeFileSync(stopped, ''),
-    said: () => {
+    calls: () => {
       if (!existsSync(log)) return [];
       const lines = readFileSync(log, 'utf8').trim().split('\n');
       rmSync(log);

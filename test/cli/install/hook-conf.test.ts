@@ -17,7 +17,7 @@ const CONF: HookConf = {
 };
 
 describe('hook.conf', () => {
-  it('is read by the shell as it was meant', () => {
+  it('gives the shell the values that were written', () => {
     const script = `${hookConfText(CONF)}\nprintf '%s\\n' "$state" "$run" "$settings" "$node" "$program" "$arm_wait" "$cgroup" "$scope" "$cluster"`;
     const words = execFileSync('/bin/sh', ['-c', script], { encoding: 'utf8' }).trim().split('\n');
     assert.deepEqual(words, [
@@ -33,7 +33,7 @@ describe('hook.conf', () => {
     ]);
   });
 
-  it('comes back as it was written, whatever it holds', () => {
+  it('is parsed into the values that were written, whatever they hold', () => {
     const word = fc.string().map((text) => text.replace(/\n/g, ''));
     fc.assert(
       fc.property(
@@ -55,7 +55,7 @@ describe('hook.conf', () => {
     );
   });
 
-  it('is not taken for complete when a line is missing', () => {
+  it('is refused when any line is missing', () => {
     const lines = hookConfText(CONF).split('\n');
     for (let gone = 1; gone <= 9; gone++)
       assert.equal(parseHookConf(lines.filter((_, index) => index !== gone).join('\n')), null);

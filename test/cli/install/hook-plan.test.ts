@@ -29,7 +29,7 @@ describe('planHooks', () => {
     assert.deepEqual(plan.hosts, ['ge1', 'ge2']);
   });
 
-  it('changes nothing where everything is ours', () => {
+  it('changes nothing where all hooks are ours', () => {
     const global = globalText(ourLine('prolog'), ourLine('epilog', 'sgeadmin@/site/epilog $host'));
     assert.deepEqual(planned(siteOf({ global })), []);
     assert.deepEqual(planned(siteOf({ global }), { hosts: ['ge1'] }), []);
@@ -51,14 +51,14 @@ describe('planHooks', () => {
     ]);
   });
 
-  it('wraps a line of another prefix anew, not twice', () => {
+  it('replaces a line of ours with another prefix, and does not wrap it', () => {
     const old = 'root@/usr/bin/env -i /bin/sh -p /opt/qmemacct-0.0/hooks/prolog.sh $job_id $ja_task_id -- /site/prolog';
     assert.deepEqual(planned(siteOf({ global: globalText(old, ourLine('epilog')) })), [
       `global prolog: ${ourLine('prolog', '/site/prolog')}`,
     ]);
   });
 
-  it('sets them for some hosts only: host-local, and as host values of queues', () => {
+  it('sets hooks for some hosts only: in their configurations, and as host values of queues', () => {
     const site = siteOf({
       global: globalText('/site/prolog'),
       queue: queueText('NONE', '/site/queue-epilog'),
@@ -73,7 +73,7 @@ describe('planHooks', () => {
     assert.deepEqual(plan.hosts, ['ge2']);
   });
 
-  it('sets them in a queue, with what the configuration would have run there', () => {
+  it('sets hooks in a queue, and chains what the configuration would have run there', () => {
     const site = siteOf({ global: globalText('/site/prolog'), locals: { ge2: hostText('prolog /site/ge2') } });
     assert.deepEqual(planned(site, { queues: ['all.q'] }), [
       `queue all.q prolog: ${ourLine('prolog', '/site/prolog')},[ge2=${ourLine('prolog', '/site/ge2')}]`,
@@ -97,7 +97,7 @@ describe('planHooks', () => {
     assert.equal(plain.changes[0]?.new, `/bin/sh -p ${DIRECTORY}/prolog.sh $job_id $ja_task_id -- /site/prolog`);
   });
 
-  it('tells unknown hosts, groups and queues, and a value that Grid Engine itself finds ambiguous', () => {
+  it('reports unknown hosts, groups and queues, and values that are ambiguous to Grid Engine', () => {
     const problemsOf = (scope: HookScope, site = siteOf()): readonly string[] => planHooks(site, scope, ours).problems;
     assert.match(problemsOf({ hosts: ['nohost'], queues: null })[0] ?? '', /^nohost: no execution host/);
     assert.match(problemsOf({ hosts: ['@no'], queues: null })[0] ?? '', /^@no: no such host group/);

@@ -46,7 +46,7 @@ interface Host {
 }
 
 function newHost(): Host {
-  // The deliverer, who is not root, has to get through.
+  // Open to the deliverer, who is not root.
   const top = temporaryDirectory(0o711);
   const places = { units: null, cron: join(top, 'cron.d'), tmpfiles: null, commands: join(top, 'bin') };
   for (const path of [places.cron, places.commands]) mkdirSync(path);
@@ -72,16 +72,16 @@ function planned(host: Host, source = PROGRAM, execPath = process.execPath): Nod
   });
 }
 
-const silent = (): void => undefined;
+const ignore = (): void => undefined;
 
 async function install(host: Host, source = PROGRAM): Promise<string> {
   const installation = planned(host, source);
-  const { test } = await installOnNode(installation, silent, (warning) => assert.fail(warning));
+  const { test } = await installOnNode(installation, ignore, (warning) => assert.fail(warning));
   assert.deepEqual([test.problems, test.ok], [[], true]);
   return installation.version.name;
 }
 
-/** The same program with another prolog. */
+/** The same program with this text at the end of a hook. */
 function otherBuild(host: Host, name: string, change: string, hook = 'prolog.sh'): string {
   const copy = join(host.top, name);
   mkdirSync(copy);
@@ -105,11 +105,11 @@ async function remove(
   const { prefix, settingsPath, places } = host;
   const settings = loadSettings(settingsPath);
   const steps = planNodeRemoval({ source, prefix, settings, settingsPath, places, purge, passThrough, now });
-  await applySteps(steps, silent, (warning) => warnings.push(warning));
+  await applySteps(steps, ignore, (warning) => warnings.push(warning));
   return warnings;
 }
 
-/** A hook's exit status when it is started as Grid Engine does by our line. */
+/** A hook's exit status when it is started as Grid Engine starts it by our line. */
 function runHook(host: Host, stage: string, ...words: string[]): number | null {
   const script = join(host.prefix, 'current', 'hooks', `${stage}.sh`);
   return spawnSync('/usr/bin/env', ['-i', '/bin/sh', '-p', script, '1', '0', ...words]).status;
@@ -143,7 +143,7 @@ describe('install --node', asRoot, () => {
     assert.deepEqual([again.preparations, again.activations], [[], []]);
   });
 
-  it('copies the Node that comes with the program, and is another version with another Node', async () => {
+  it('copies the Node that comes with the program, and takes another Node for another version', async () => {
     const host = newHost();
     const source = otherBuild(host, 'unpacked', '');
     mkdirSync(join(source, 'bin'));
@@ -153,12 +153,12 @@ describe('install --node', asRoot, () => {
       return planned(host, source, own);
     };
     const first = withNode('first');
-    const { test } = await installOnNode(first, silent, (warning) => assert.fail(warning));
+    const { test } = await installOnNode(first, ignore, (warning) => assert.fail(warning));
     assert.deepEqual([test.problems, test.ok], [[], true]);
     const { conf } = first.version;
     assert.equal(conf.node, join(host.prefix, first.version.name, 'bin', 'node'));
     assert.equal(readFileSync(conf.node, 'utf8'), readFileSync(own, 'utf8'));
-    // From what is installed, too.
+    // The same from the installed version.
     const again = planned(host, join(host.prefix, first.version.name), conf.node);
     assert.deepEqual([again.preparations, again.activations], [[], []]);
     assert.notEqual(withNode('second').version.name, first.version.name);
@@ -179,17 +179,17 @@ describe('install --node', asRoot, () => {
     const start = `/bin/sh -p ${join(host.prefix, 'current', 'hooks', 'listener.sh')} --detach`;
     for (const when of ['@reboot', '* * * * *'])
       assert.ok(readFileSync(cron, 'utf8').includes(`${when} root [ ! -x ${commandPath(host.prefix)} ] || ${start}\n`));
-    // A sampler of a job that runs.
+    // Like the sampler of a running job.
     const job = await until(
-      () => connectListener(host.settingsPath, settings, { take: silent, lost: silent }),
+      () => connectListener(host.settingsPath, settings, { take: ignore, lost: ignore }),
       'a listener',
     );
     const second = await install(host, otherBuild(host, 'second', '# second\n'));
     assert.ok(programOf(listener()).includes(join(host.prefix, second)));
     assert.ok(await job.sync(60_000), 'the job lost its listener');
-    // An upgrade that was interrupted before it came to the listener.
+    // An upgrade that was interrupted before it restarted the listener.
     const upgrade = planned(host, otherBuild(host, 'third', '# third\n'));
-    await applySteps(upgrade.preparations, silent, silent);
+    await applySteps(upgrade.preparations, ignore, ignore);
     switchCurrent(host.prefix, upgrade.version.name);
     assert.deepEqual(
       planned(host, join(host.top, 'third')).activations.map(({ says }) => says),
@@ -230,13 +230,13 @@ describe('install --node', asRoot, () => {
     const good = await install(host);
     const bad = otherBuild(host, 'bad', '', 'epilog.sh');
     writeFileSync(join(bad, 'hooks', 'epilog.sh'), 'exit 1\n');
-    const { test, activated } = await installOnNode(planned(host, bad), silent, silent);
+    const { test, activated } = await installOnNode(planned(host, bad), ignore, ignore);
     assert.deepEqual([test.ok, activated, currentOf(host)], [false, false, good]);
     assert.match(test.problems.join(), /epilog ended with status 1/);
     assert.equal(readStamp(host.state)?.version, good);
   });
 
-  it("keeps an admin's configuration and tells what it says else", () => {
+  it('keeps the configuration that is there, and says what it sets differently', () => {
     const host = newHost();
     mkdirSync(join(host.top, 'etc'));
     writeFileSync(host.settingsPath, 'accounting = "/elsewhere/accounting.db"\n');
@@ -248,7 +248,7 @@ describe('install --node', asRoot, () => {
     assert.match(chosen.differences.join('\n'), /keeps cluster = "", not "main" \(the cell's\)/);
   });
 
-  it('puts no file in the place of a link whose target is away', () => {
+  it('refuses a configuration that is a link to a missing file', () => {
     const { top, settingsPath } = newHost();
     mkdirSync(join(top, 'etc'));
     symlinkSync(join(top, 'shared', 'q.toml'), settingsPath);
@@ -261,7 +261,7 @@ describe('install --node', asRoot, () => {
     assert.equal(chooseNodeSettings(settingsPath, {}, {}).settings.cluster, 'linked');
   });
 
-  it('takes no path of the configuration that no unit or cron table could name', () => {
+  it('refuses a path of the configuration that no unit or cron table can name', () => {
     const host = newHost();
     assert.throws(() => planned({ ...host, settingsPath: join(host.top, 'my etc', 'x.toml') }), {
       status: 2,
@@ -269,7 +269,7 @@ describe('install --node', asRoot, () => {
     });
   });
 
-  it('writes no accounting DB that no command would take afterwards, and no password', () => {
+  it('refuses an accounting DB that is neither absolute path nor URL, or holds a password', () => {
     const { settingsPath } = newHost();
     for (const [accounting, problem] of [
       ['relative.db', /^install --node: "accounting" is not an absolute path, nor postgres:/],
@@ -285,7 +285,7 @@ describe('install --node', asRoot, () => {
     assert.doesNotThrow(() => chooseNodeSettings(settingsPath, { accounting: 'postgres://h/db' }, { cluster: 'main' }));
   });
 
-  it('warns of tables of sources that nobody understands', async () => {
+  it('warns of tables of unknown sources', async () => {
     const host = newHost();
     mkdirSync(join(host.top, 'etc'));
     writeFileSync(
@@ -299,7 +299,7 @@ describe('install --node', asRoot, () => {
     assert.match(terminal.output(), /^make /m);
   });
 
-  it('refuses a place that others can write to', () => {
+  it('refuses a prefix that others can write to', () => {
     const host = newHost();
     chmodSync(host.top, 0o777);
     assert.throws(() => planned(host), /everyone can write to .*; fix that, or choose another --prefix/);
@@ -307,13 +307,13 @@ describe('install --node', asRoot, () => {
 });
 
 describe('uninstall --node', asRoot, () => {
-  it("leaves hooks that start the site's own ones, until nobody can name them", async () => {
+  it("leaves hooks that start the site's own hooks, until nothing names them", async () => {
     const host = newHost();
     const name = await install(host);
     const siteHook = join(host.top, 'site.sh');
     writeFileSync(siteHook, '#!/bin/sh\n[ "$1" = word ] && exit 7\n');
     chmodSync(siteHook, 0o755);
-    // A job that began under us.
+    // A job that began before the removal.
     const run = join(host.state, 'run', '1.0.0123abcd.1.1');
     mkdirSync(run);
     const first = await remove(host, { kind: 'named', reason: 'the global configuration names them' });
@@ -338,14 +338,14 @@ describe('uninstall --node', asRoot, () => {
     assert.ok(existsSync(host.settingsPath) && existsSync(host.state));
   });
 
-  it('removes all at once where there is no Grid Engine, records only with --purge', async () => {
+  it('removes all at once where there is no Grid Engine, and the records too with --purge', async () => {
     const host = newHost();
     await install(host);
     assert.deepEqual(await remove(host, { kind: 'alone' }, new Date(), true), []);
     assert.ok(![host.prefix, host.state, host.settingsPath].some((path) => existsSync(path)));
   });
 
-  it('says how the hooks that stay are removed later, also where the program goes', async () => {
+  it('says how the hooks that stay are removed later, also where the program itself is removed', async () => {
     const host = newHost();
     const name = await install(host);
     const away = { kind: 'named', reason: 'qmaster does not answer' } as const;
@@ -361,7 +361,7 @@ describe('uninstall --node', asRoot, () => {
     );
   });
 
-  it('takes away what installations that were killed have left', async () => {
+  it('removes what killed installations have left', async () => {
     const host = newHost();
     await install(host);
     const left = ['.0.1.0-0123456789.0123456789ab', '.current.0123456789ab', '.uninstalled.0123456789ab'];
@@ -382,7 +382,7 @@ describe('uninstall --node', asRoot, () => {
     assert.ok(!existsSync(host.prefix));
   });
 
-  it('leaves hooks also where the installation is damaged', async () => {
+  it("leaves hooks that start the site's own hooks where hook.conf is damaged", async () => {
     const host = newHost();
     await install(host);
     writeFileSync(join(host.prefix, 'current', 'hooks', 'hook.conf'), '');

@@ -70,7 +70,7 @@ async function remove(places: SystemPlaces): Promise<(string | null)[]> {
 }
 
 describe('files of the nightly job', () => {
-  it('a line of cron, of the user of the accounting DB, twice a night', asRoot, async () => {
+  it('include a line of cron that starts it twice a night as the user of the accounting DB', asRoot, async () => {
     const here = newHost();
     assert.deepEqual(await apply(here), [null, null]);
     const text = readFileSync(join(here.cron, 'qmemacct-nightly'), 'utf8');
@@ -80,7 +80,7 @@ describe('files of the nightly job', () => {
     assert.ok(isSetUp(NIGHTLY, here.host.places));
   });
 
-  it('directories: reports for their writer, choices for everybody', asRoot, async () => {
+  it('include a directory of reports for their writer and one of choices for everybody', asRoot, async () => {
     const here = newHost();
     await apply(here);
     const reports = statSync(here.host.settings.report_dir);
@@ -89,7 +89,7 @@ describe('files of the nightly job', () => {
     assert.notEqual(reports.uid, 0);
   });
 
-  it('are taken away again, and another build, or another user, replaces them', asRoot, async () => {
+  it('are replaced for another user, and removed by an uninstallation', asRoot, async () => {
     const here = newHost();
     const path = join(here.cron, 'qmemacct-nightly');
     await apply(here);
@@ -101,7 +101,7 @@ describe('files of the nightly job', () => {
     assert.deepEqual(removalSteps(NIGHTLY, here.host.places), []);
   });
 
-  it('are left alone, and told, where an admin has changed them', asRoot, async () => {
+  it('are left alone, with a warning, where an admin has changed them', asRoot, async () => {
     const here = newHost();
     const path = join(here.cron, 'qmemacct-nightly');
     await apply(here);
@@ -116,28 +116,28 @@ describe('files of the nightly job', () => {
     }
   });
 
-  it('are units: enabled, changed ones kept, the rest stopped and taken away', asRoot, async (t) => {
+  it('are units under systemd: enabled, kept where changed, else stopped and removed', asRoot, async (t) => {
     const { host } = newHost();
-    const { units, said } = fakeSystemd(t);
+    const { units, calls } = fakeSystemd(t);
     const places = { ...host.places, units, cron: null };
     const here = { host: { ...host, places } };
     assert.deepEqual((await apply(here)).filter(Boolean), []);
-    assert.deepEqual(said(), ['daemon-reload', 'enable qmemacct-nightly.timer', 'restart qmemacct-nightly.timer']);
+    assert.deepEqual(calls(), ['daemon-reload', 'enable qmemacct-nightly.timer', 'restart qmemacct-nightly.timer']);
     assert.deepEqual(nightlySteps(here.host, true), []);
 
     const service = join(units, 'qmemacct-nightly.service');
     const mine = readFileSync(service, 'utf8').replace('#Environment=SGE_ROOT', 'Environment=SGE_ROOT');
     writeFileSync(service, mine);
     assert.deepEqual((await apply(here)).length, 1);
-    assert.deepEqual(said(), []);
+    assert.deepEqual(calls(), []);
     const [, , warning] = await remove(places);
     assert.match(String(warning), /nightly\.service: was changed on this host/);
-    assert.deepEqual(said(), ['disable --now qmemacct-nightly.timer', 'stop qmemacct-nightly.service']);
+    assert.deepEqual(calls(), ['disable --now qmemacct-nightly.timer', 'stop qmemacct-nightly.service']);
     assert.equal(readFileSync(service, 'utf8'), mine);
     assert.deepEqual([readdirSync(units), isSetUp(NIGHTLY, places)], [['qmemacct-nightly.service'], false]);
   });
 
-  it('timers of an installation that was interrupted before they began are started by the next', asRoot, (t) => {
+  it('include timers, which the next installation starts where one was interrupted', asRoot, (t) => {
     const { host } = newHost();
     const { units, stop } = fakeSystemd(t);
     const here = { ...host, places: { ...host.places, units, cron: null } };
@@ -153,18 +153,18 @@ describe('files of the nightly job', () => {
         [`systemctl enable and restart qmemacct-${name}.timer`],
       );
     }
-    // An upgrade begins nothing that an admin has stopped.
+    // An upgrade starts nothing that an admin has stopped.
     assert.deepEqual(nightlySteps(here, false), []);
   });
 
-  it('are made nowhere where somebody else could put a link', asRoot, async () => {
+  it('are not made where another user could put a link', asRoot, async () => {
     const here = newHost();
     chmodSync(join(here.cron, '..'), 0o777);
     assert.match((await apply(here))[0] ?? '', /was not made: its parent is not root's alone; install -d -m/);
     assert.ok(!existsSync(here.host.settings.digest_dir));
   });
 
-  it('units that systemd takes', { skip: !existsSync(analyse) && 'no systemd-analyze' }, () => {
+  it('are units that systemd accepts', { skip: !existsSync(analyse) && 'no systemd-analyze' }, () => {
     const { host } = newHost();
     const directory = temporaryDirectory();
     const paths = ['qmemacct-nightly.service', 'qmemacct-nightly.timer'].map((name) => {
@@ -183,7 +183,7 @@ describe('files of the nightly job', () => {
   });
 
   for (const shell of ['/bin/dash', '/bin/bash'].filter((path) => existsSync(path)))
-    it(`nightly.sh starts the command with little, under ${shell}`, () => {
+    it(`include a nightly.sh that starts the command with a low priority and a clean environment, under ${shell}`, () => {
       const directory = temporaryDirectory();
       copyFileSync(join(packageRoot(), 'hooks', 'nightly.sh'), join(directory, 'nightly.sh'));
       const node = join(directory, 'a node');

@@ -11,14 +11,9 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 const USER = 65_534;
 const HOOKS = '/opt/x/current/hooks';
 
-function directory(): string {
-  const path = temporaryDirectory(0o755);
-  return path;
-}
-
 /** A /proc with one shepherd, which works in a directory with this config. */
 function procOf(uid: number, config: string): string {
-  const top = directory();
+  const top = temporaryDirectory(0o755);
   for (const path of ['proc/42', 'spool']) mkdirSync(join(top, path), { recursive: true });
   writeFileSync(join(top, 'proc/42/comm'), 'sge_shepherd\n');
   writeFileSync(join(top, 'proc/42/status'), `Name:\tsge_shepherd\nUid:\t${uid}\t${uid}\t${uid}\t${uid}\n`);
@@ -38,14 +33,14 @@ const need = async (uid: number, config: string): Promise<string> => {
 };
 
 describe('jobs that name our hooks', apartOrNot, () => {
-  it("are those whose shepherd is root's", async () => {
+  it('count where their shepherd runs as root', async () => {
     assert.equal(await need(0, `prolog=root@/bin/sh -p ${HOOKS}/prolog.sh\n`), '1 running job names them');
     assert.doesNotMatch(await need(0, 'prolog=none\n'), /running/);
     assert.doesNotMatch(await need(USER, `prolog=root@/bin/sh -p ${HOOKS}/prolog.sh\n`), /running/);
   });
 
-  it('are looked for without waiting for what a user lays out as one', () => {
-    const top = directory();
+  it("are found without waiting for a user's FIFO that looks like a job's config", () => {
+    const top = temporaryDirectory(0o755);
     const shepherd = join(top, 'sge_shepherd');
     copyFileSync('/bin/sleep', shepherd);
     chmodSync(shepherd, 0o755);

@@ -39,7 +39,7 @@ describe('changeQueueValue', () => {
     assert.equal(changed('/x,[a=/y]', ['a']), '/x,[a=our /y]');
   });
 
-  it('does what it says: chosen hosts get the new value, others keep theirs', () => {
+  it('gives chosen hosts the new value and lets others keep theirs, whatever the queue has', () => {
     const value = fc.constantFrom('NONE', '/x', '/y a,b', 'root@/z $host');
     const overrides = fc.uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'c', '@ab', '@c'), value), {
       selector: ([host]) => host,
@@ -63,7 +63,7 @@ describe('changeQueueValue', () => {
 });
 
 describe('sameQueueValue', () => {
-  it('overlooks the order of overrides, and nothing else', () => {
+  it('ignores the order of overrides, and nothing else', () => {
     assert.ok(sameQueueValue('/x,[a=/y],[@g=/z]', '/x,[@g=/z],[a=/y]'));
     assert.ok(!sameQueueValue('/x,[a=/y]', '/x'));
     assert.ok(!sameQueueValue('/x,[a=/y]', '/x,[a=/z]'));

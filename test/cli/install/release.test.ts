@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-/** A package as npm leaves it, whose own scripts and binaries must not be used. */
+/** Writes a package as npm installs it. */
 function plantPackage(root: string, name: string, files: Readonly<Record<string, string>>): void {
   for (const [file, text] of Object.entries(files)) {
     const path = join(root, 'node_modules', name, file);
@@ -15,7 +15,7 @@ function plantPackage(root: string, name: string, files: Readonly<Record<string,
   }
 }
 
-/** A file that stands for the compiler's work: who asked for it, and how. */
+/** In place of koffi's build script: writes its own options where the compiled binary would be. */
 const BUILDER = `
   const { mkdirSync, writeFileSync } = require('node:fs');
   mkdirSync('build/koffi/here/objects', { recursive: true });
@@ -42,7 +42,7 @@ function plantedCheckout(): string {
   return root;
 }
 
-/** What native.sh said: '' where it was content. Skips the test where its tools are not here. */
+/** The errors of native.sh: '' where it succeeded; null where its tools are missing, which skips the test. */
 function compile(t: TestContext, root: string, env: NodeJS.ProcessEnv = {}): string | null {
   const script = join(root, '.ci', 'native.sh');
   const { status, stderr } = spawnSync('sh', [script], { encoding: 'utf8', cwd: '/', env: { ...process.env, ...env } });
@@ -53,8 +53,8 @@ function compile(t: TestContext, root: string, env: NodeJS.ProcessEnv = {}): str
   return status === 0 ? '' : stderr;
 }
 
-/** What the compiler of koffi was asked for. */
-const askedFor = (root: string): string =>
+/** The options that koffi's build script was given. */
+const koffiOptions = (root: string): string =>
   readFileSync(join(root, 'node_modules/koffi/build/koffi/here/koffi.node'), 'utf8');
 
 function executable(path: string, ...lines: readonly string[]): void {
@@ -62,7 +62,7 @@ function executable(path: string, ...lines: readonly string[]): void {
   writeFileSync(path, ['#!/bin/sh', ...lines, ''].join('\n'), { mode: 0o755 });
 }
 
-/** A directory of Node for another architecture, as far as native.sh looks. */
+/** What native.sh looks at in a directory of Node for arm64. */
 function otherNode(version: string): string {
   const nodedir = temporaryDirectory();
   executable(join(nodedir, 'bin/node'), `[ "$1" != -p ] || echo '${version} arm64'`);
@@ -72,16 +72,16 @@ function otherNode(version: string): string {
 }
 
 describe('the native parts of a release', () => {
-  it('are compiled: what came with the packages is gone, and nothing is fetched', (t) => {
+  it('are compiled: binaries that came with the packages are removed, and none is fetched', (t) => {
     const root = plantedCheckout();
-    const said = compile(t, root);
-    if (said === null) return;
-    assert.equal(said, '');
+    const errors = compile(t, root);
+    if (errors === null) return;
+    assert.equal(errors, '');
     const modules = join(root, 'node_modules');
     assert.ok(!existsSync(join(modules, '@koromix')));
     assert.ok(!existsSync(join(modules, 'better-sqlite3/build/Release/better_sqlite3.node')));
     // Without --prebuild, with which it would fetch a binary.
-    assert.equal(askedFor(root), '-P . -D src/koffi --release');
+    assert.equal(koffiOptions(root), '-P . -D src/koffi --release');
     assert.ok(!existsSync(join(modules, 'koffi/build/koffi/here/objects')));
   });
 
@@ -90,17 +90,17 @@ describe('the native parts of a release', () => {
     const tools = temporaryDirectory();
     executable(join(tools, 'aarch64-linux-gnu-g++'));
     const env = { NODEDIR: otherNode(process.version), PATH: `${tools}:${process.env.PATH ?? ''}` };
-    const said = compile(t, root, env);
-    if (said === null) return;
-    assert.equal(said, '');
+    const errors = compile(t, root, env);
+    if (errors === null) return;
+    assert.equal(errors, '');
     assert.equal(
-      askedFor(root),
+      koffiOptions(root),
       '-P . -D src/koffi --release --toolchain linux_arm64 --define CMAKE_SYSTEM_NAME=Linux --define CMAKE_SYSTEM_PROCESSOR=aarch64',
     );
   });
 
   it('are not compiled for a Node of another version, whose headers and code caches would not fit', (t) => {
-    const said = compile(t, plantedCheckout(), { NODEDIR: otherNode('v1.2.3') });
-    if (said !== null) assert.match(said, /bin\/node is not the version that runs, v/);
+    const errors = compile(t, plantedCheckout(), { NODEDIR: otherNode('v1.2.3') });
+    if (errors !== null) assert.match(errors, /bin\/node is not the version that runs, v/);
   });
 });

@@ -47,7 +47,7 @@ const SCOPES: readonly Partial<HookScope>[] = [
 ];
 
 describe('planRemoval', () => {
-  it('brings every value back, after any installation', () => {
+  it('restores every value after any installation', () => {
     for (const scope of SCOPES) {
       const changes = installed(siteOf(SITE), scope);
       const now = after(SITE, changes);
@@ -61,7 +61,7 @@ describe('planRemoval', () => {
     }
   });
 
-  it('follows an installation in steps back to its beginning', () => {
+  it('restores what was there before an installation in two steps', () => {
     const first = installed(siteOf(SITE), { hosts: ['ge2'] });
     const half = after(SITE, first);
     const second = installed(siteOf(half));
@@ -71,7 +71,7 @@ describe('planRemoval', () => {
     assert.deepEqual(after(now, changes), { ...SITE, locals: { ...SITE.locals, ge2: '' } });
   });
 
-  it("takes the site's hook from our line where no backup tells, and says so", () => {
+  it("takes the site's hook from our line where no backup has it, and says so", () => {
     const now = after(SITE, installed(siteOf(SITE)));
     const { changes, remarks } = planRemoval(siteOf(now), [], [DIRECTORY]);
     assert.ok(briefly(changes).includes('queue all.q prolog: NONE,[ge2=/bin/true $queue]'));
@@ -79,7 +79,7 @@ describe('planRemoval', () => {
     assert.match(remarks[0] ?? '', /^global configuration: prolog: no backup shows/);
   });
 
-  it('keeps what was changed by hand behind our line, and tells what the backup has', () => {
+  it('keeps what was changed by hand behind our line, and shows what the backup has', () => {
     const changes = installed(siteOf({}));
     const edited = siteOf({ global: globalText(ourLine('prolog', '/site/new'), ourLine('epilog')) });
     const removal = planRemoval(edited, changes, [DIRECTORY]);

@@ -26,7 +26,7 @@ interface Cluster {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A cell of one host whose qconf says that it is this Grid Engine; only its clients are there. */
+/** A cell of one host with nothing but a qconf, which says that it is this Grid Engine. */
 function clusterOf(
   helpFirstLine: string,
   prolog = 'none',
@@ -71,7 +71,7 @@ async function install({ config, env }: Cluster, ...words: readonly string[]): P
 
 describe('hooks as root', { skip }, () => {
   for (const help of ['OCS 9.0.2', 'UGE 8.6.6', 'GE 6.2u5', 'OGS/GE 2011.11p1', 'SGE 8.0.0', 'who knows'])
-    it(`of ${help} want a static env that is root's alone`, async () => {
+    it(`need a static env under ${help}, unless they are installed with --plain`, async () => {
       const cluster = clusterOf(help);
       for (const words of [[], ['--env', '/usr/bin/env'], ['--env', join(cluster.directory, 'env')]]) {
         const [status, terminal] = await install(cluster, ...words);
@@ -87,7 +87,7 @@ describe('hooks as root', { skip }, () => {
       assert.equal((await install(cluster, '--plain'))[0], 0);
     });
 
-  it('of 8.1.9 and its fork take the usual one, and no bad one', async () => {
+  it('use /usr/bin/env under 8.1.9 and its fork, and no env that is missing', async () => {
     for (const help of ['SGE 8.1.9', 'SGE 8.1.10']) {
       const cluster = clusterOf(help);
       const [status, terminal] = await install(cluster);
@@ -98,10 +98,10 @@ describe('hooks as root', { skip }, () => {
   });
 });
 
-describe('doctor on lines of ours for root', { skip }, () => {
+describe('doctor on hooks that run as root', { skip }, () => {
   const state = ({ config }: Cluster): NodeState => readNodeState(config, null, '/opt/qmemacct');
 
-  it('calls one a problem that lets any owner become root', async () => {
+  it('reports an env through which any owner of jobs can become root', async () => {
     const cluster = clusterOf('OCS 9.0.2', ourLine('prolog'), ourLine('epilog'));
     const findings = await checkGridEngine(state(cluster), cluster.env);
     const found = findings.find(({ name }) => name === 'root hooks');
@@ -110,7 +110,7 @@ describe('doctor on lines of ours for root', { skip }, () => {
     assert.match(found.fix ?? '', /--env/);
   });
 
-  it('says of a chained hook without a user whose jobs it stops', async () => {
+  it('says whose jobs a chained hook without a user puts into the error state', async () => {
     const cluster = clusterOf('SGE 8.1.9', ourLine('prolog', '/site/a.sh'), ourLine('epilog', 'acct@/site/b.sh'));
     const findings = await checkGridEngine(state(cluster), cluster.env);
     const chained = findings
@@ -119,18 +119,18 @@ describe('doctor on lines of ours for root', { skip }, () => {
     assert.deepEqual(chained, [true, false]);
   });
 
-  it('calls one a problem whose env is not on this host', async () => {
+  it('reports an env that is missing on this host', async () => {
     const env = join(temporaryDirectory(), 'env');
     const lines = [ourLine('prolog'), ourLine('epilog')].map((line) => line.replace('/usr/bin/env', env));
     const cluster = clusterOf('SGE 8.1.9', lines[0], lines[1], { hosts: `${hostname()}\n` });
     mkdirSync(join(cluster.directory, 'opt', 'current', 'hooks'), { recursive: true });
     for (const stage of ['prolog', 'epilog'])
       writeFileSync(join(cluster.directory, 'opt', 'current', 'hooks', `${stage}.sh`), '');
-    const ofOpt = (path: string): void => {
+    const moveHooksTo = (path: string): void => {
       const global = readFileSync(join(cluster.directory, 'global'), 'utf8');
       writeFileSync(join(cluster.directory, 'global'), global.replaceAll(DIRECTORY, path));
     };
-    ofOpt(join(cluster.directory, 'opt', 'current', 'hooks'));
+    moveHooksTo(join(cluster.directory, 'opt', 'current', 'hooks'));
     const here = async (): Promise<string[]> => {
       const findings = await checkGridEngine(
         readNodeState(cluster.config, join(cluster.directory, 'opt'), ''),
@@ -143,7 +143,7 @@ describe('doctor on lines of ours for root', { skip }, () => {
     assert.match(String(await here()), /^ok: /);
   });
 
-  it('calls it a problem where only one of them is ours, whatever says so', async () => {
+  it('reports jobs of which only one hook is ours, wherever that is configured', async () => {
     const halves = async (...given: Parameters<typeof clusterOf>): Promise<string[]> => {
       const cluster = clusterOf(...given);
       const findings = await checkGridEngine(state(cluster), cluster.env);
@@ -159,7 +159,7 @@ describe('doctor on lines of ours for root', { skip }, () => {
     assert.deepEqual(await halves('SGE 8.1.9', prolog, epilog), []);
   });
 
-  it('has nothing against it where Grid Engine keeps such variables, or env is static', async () => {
+  it('accepts any env where Grid Engine keeps LD_AUDIT from hooks, and a static one elsewhere', async () => {
     const known = clusterOf('SGE 8.1.9', ourLine('prolog'), ourLine('epilog'));
     const findings = await checkGridEngine(state(known), known.env);
     assert.ok(!findings.some(({ name }) => name === 'root hooks'));

@@ -7,8 +7,8 @@ import { packageRoot } from '../../../src/base/package-root';
 
 const STATE = '/proc/nothing';
 
-describe('a self-test where the state directory takes nothing', () => {
-  it('has failed, and is no bug', async () => {
+describe('a self-test without a usable state directory', () => {
+  it('fails with its cause', async () => {
     const conf = {
       state: STATE,
       run: STATE,
@@ -25,7 +25,7 @@ describe('a self-test where the state directory takes nothing', () => {
     assert.match(String(problems), /^it could not be made: ENOENT.*\/proc\/nothing/);
   });
 
-  it('is not noted, which is said', () => {
+  it('is an error with cause and fix where its result cannot be stored', () => {
     assert.throws(
       () => writeStamp(STATE, { prefix: '/opt/x', version: '1', services: [] }, { ok: true, problems: [] }),
       (error) =>

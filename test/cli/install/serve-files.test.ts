@@ -47,7 +47,7 @@ function newHost(units: string | null): Host {
   };
 }
 
-/** All but the last step, which asks the server. */
+/** Applies all steps but the last, which asks the server. Returns their warnings. */
 async function apply(steps: readonly Step[]): Promise<readonly (string | null)[]> {
   const warnings: (string | null)[] = [];
   for (const { apply: act } of steps.slice(0, -1)) warnings.push(await act());
@@ -55,13 +55,13 @@ async function apply(steps: readonly Step[]): Promise<readonly (string | null)[]
 }
 
 async function onSystemd(t: TestContext): Promise<void> {
-  const { units, said, stop } = fakeSystemd(t);
+  const { units, calls, stop } = fakeSystemd(t);
   const host = newHost(units);
   const { places, settings } = host;
   const steps = serveSteps(host, false);
   assert.match(steps.at(-1)?.says ?? '', /^ask the server at /);
   assert.deepEqual(await apply(steps), []);
-  assert.deepEqual(said(), [
+  assert.deepEqual(calls(), [
     'daemon-reload',
     'enable qmemacct-serve.socket qmemacct-serve.service',
     'restart qmemacct-serve.socket qmemacct-serve.service',
@@ -73,24 +73,24 @@ async function onSystemd(t: TestContext): Promise<void> {
   assert.ok(
     readFileSync(join(units, 'qmemacct-serve.socket'), 'utf8').includes(`ListenStream=${settings.serve_socket}`),
   );
-  // Another program: the server is started anew.
+  // Another version of the program: the server is restarted.
   assert.deepEqual(await apply(serveSteps(host, true)), []);
-  assert.equal(said().at(-1), 'restart qmemacct-serve.socket qmemacct-serve.service');
+  assert.equal(calls().at(-1), 'restart qmemacct-serve.socket qmemacct-serve.service');
 
-  // One that was ended.
+  // A server that has ended is started.
   stop();
   assert.deepEqual(await apply(serveSteps(host, false)), []);
-  assert.equal(said().at(-1), 'restart qmemacct-serve.socket qmemacct-serve.service');
+  assert.equal(calls().at(-1), 'restart qmemacct-serve.socket qmemacct-serve.service');
 
   writeFileSync(join(units, 'qmemacct-serve.service'), service.replace('Nice=5', 'Nice=1'));
   const [left] = serveSteps(host, false);
   assert.match(String(await left?.apply()), /was changed on this host, and stays/);
   for (const { apply: act } of removeServeSteps(places, settings)) await act();
-  assert.deepEqual(said(), ['disable --now qmemacct-serve.socket qmemacct-serve.service']);
+  assert.deepEqual(calls(), ['disable --now qmemacct-serve.socket qmemacct-serve.service']);
   assert.deepEqual([readdirSync(units), isSetUp(SERVER, places)], [['qmemacct-serve.service'], true]);
 }
 
-function taken(): void {
+function verifyUnits(): void {
   const made = newHost(null);
   const host = { ...made, settings: { ...made.settings, deliver_as: 'root' } };
   const directory = temporaryDirectory();
@@ -109,7 +109,7 @@ function taken(): void {
   assert.deepEqual([status, about], [0, []], stderr);
 }
 
-/** What cron's line starts, beside someone who holds a lock on a file; node is `echo`. */
+/** What serve.sh, as cron starts it, runs while another process has a lock on the file; node is `echo`. */
 function started(directory: string, locked: string): string {
   const hooks = join(directory, 'hooks');
   const serve = join(hooks, 'serve.sh');
@@ -123,7 +123,7 @@ function started(directory: string, locked: string): string {
   return stdout;
 }
 
-/** Answers at the path that --config names; its socket is gone a while before itself. */
+/** A server on the socket that --config names, which closes its socket 1 s before it ends. */
 const SLOW_TO_END = `
 const { appendFileSync, rmSync } = require('node:fs');
 const path = process.argv[3];
@@ -167,8 +167,8 @@ async function byCron(t: TestContext): Promise<void> {
   assert.ok(!existsSync(`/proc/${pids()[2]}`));
 }
 
-describe('files of the server', () => {
-  it('one runs at a time, by a lock that nobody else can hold', () => {
+describe('the installed server', () => {
+  it('runs only once at a time, by a lock that no other user can hold', () => {
     const directory = temporaryDirectory();
     const serves = '/p/dist/src/cli/main.js --config /s serve\n';
     assert.equal(started(directory, 'hooks/serve.sh'), serves);
@@ -178,13 +178,13 @@ describe('files of the server', () => {
     assert.match(line, /\/opt\/x\/current\/hooks\/serve\.sh \/\S+\/serve 2>&1/);
   });
 
-  it('units: enabled and started, changed ones kept, the rest stopped and removed', asRoot, onSystemd);
+  it('is started by units, which are stopped and removed, or kept where changed', asRoot, onSystemd);
 
-  it('by cron: the next one starts when the old one is gone, and whenever none runs', asRoot, byCron);
+  it('is started by cron once the old one has ended, and whenever none runs', asRoot, byCron);
 
-  it('units that systemd takes', { skip: !existsSync(analyse) && 'no systemd-analyze' }, taken);
+  it('has units that systemd accepts', { skip: !existsSync(analyse) && 'no systemd-analyze' }, verifyUnits);
 
-  it('paths that a cron table or a unit could not name are refused', () => {
+  it('is refused with paths that a cron table or a unit cannot name', () => {
     const host = newHost('/units');
     for (const changes of [
       { serve_socket: '/run/a b/socket' },
@@ -198,7 +198,7 @@ describe('files of the server', () => {
       );
   });
 
-  it('a server that an interrupted upgrade has left with the old program is started anew', asRoot, async (t) => {
+  it('is restarted where an interrupted upgrade has left it with the old program', asRoot, async (t) => {
     const { units } = fakeSystemd(t);
     const host = newHost(units);
     const [old, current] = ['1.0.0-0123456789', '1.0.0-9876543210'].map((name) => join(host.prefix, name));

@@ -19,7 +19,7 @@ describe('settingsText', () => {
       assert.match(settingsText({}), new RegExp(`^#(?:${key} = |\\[+${key}[\\].])`, 'm'));
   });
 
-  it('is valid with its defaults as they stand behind the #', () => {
+  it('is valid, and means the defaults, when each # before a key is removed', () => {
     const text = settingsText({}).replace(/^#(?=[\w[])/gm, '');
     const settings = parseSettings(text, 'x');
     assert.deepEqual({ ...settings, export: [], sources: {} }, DEFAULT_SETTINGS);

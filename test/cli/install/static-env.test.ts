@@ -28,8 +28,8 @@ function compiled(directory: string, name: string, text: string, options: readon
   return status === 0 ? program : null;
 }
 
-describe('whether the loader has a say in a program', () => {
-  it('is told of dynamic and static ones', () => {
+describe('loaderReason', () => {
+  it('tells programs that are linked dynamically from static ones', () => {
     const directory = temporaryDirectory();
     const text = 'int main(void) { return 0; }\n';
     const verdicts = [
@@ -46,7 +46,7 @@ describe('whether the loader has a say in a program', () => {
     assert.match(loaderReason(process.execPath) ?? 'static', /dynamically/);
   });
 
-  it('is told of a program without an interpreter of its own that names libraries', (t) => {
+  it('takes a program for dynamic that names libraries but no interpreter', (t) => {
     const directory = temporaryDirectory();
     const program = compiled(directory, 'program', 'int main(void) { return 0; }\n', ['-no-pie']);
     if (program === null) {
@@ -61,7 +61,7 @@ describe('whether the loader has a say in a program', () => {
     assert.equal(loaderReason(program), 'is linked dynamically');
   });
 
-  it('is told of what is no whole program', () => {
+  it('refuses what is no whole ELF program', () => {
     const directory = temporaryDirectory();
     const path = join(directory, 'file');
     for (const bytes of [
@@ -87,7 +87,7 @@ describe('the env of root hooks where Grid Engine leaves LD_AUDIT', { skip: NEED
     assert.equal(unsafeEnv(join(directory, 'copy', 'env')), null);
   });
 
-  it('is nothing that the loader, or someone other than root, has a say in', () => {
+  it('cannot be dynamic, missing, a script, or writable by anyone but root', () => {
     const directory = temporaryDirectory();
     const env = join(directory, 'env');
     assert.match(unsafeEnv('/usr/bin/env') ?? 'safe', /linked dynamically/);
@@ -107,7 +107,7 @@ describe('the env of root hooks where Grid Engine leaves LD_AUDIT', { skip: NEED
     assert.match(unsafeEnv(env) ?? 'safe', /belongs to uid 65534/);
   });
 
-  it('does what env does', () => {
+  it('must start a shell as env does', () => {
     const directory = temporaryDirectory();
     copyFileSync(BUSYBOX, join(directory, 'true'));
     assert.match(unsafeEnv(join(directory, 'true')) ?? 'safe', /does not start a shell/);

@@ -6,7 +6,7 @@ import { isAsWritten, withSum } from '../../../src/cli/install/kept-files';
 const texts = fc.array(fc.string({ unit: 'grapheme' })).map((lines) => lines.map((line) => `${line}\n`).join(''));
 
 describe('a text with its sum', () => {
-  it('is known again, and keeps what it says', () =>
+  it('is recognised as written, and begins with the text itself', () =>
     fc.assert(
       fc.property(texts, (text) => {
         const written = withSum(text);
@@ -14,13 +14,13 @@ describe('a text with its sum', () => {
       }),
     ));
 
-  it('is known to be changed wherever that was', () =>
+  it('is recognised as changed, wherever a letter was inserted', () =>
     fc.assert(
       fc.property(texts, fc.nat(), fc.nat(25), (text, at, letter) => {
         const written = withSum(text);
         const place = at % written.length;
         const changed = `${written.slice(0, place)}${String.fromCharCode(97 + letter)}${written.slice(place)}`;
-        // In the words behind the sum nothing is said.
+        // The words behind the sum are not checked.
         fc.pre(place <= written.indexOf('. Where it is not'));
         assert.ok(!isAsWritten(changed), JSON.stringify(changed));
         assert.ok(!isAsWritten(`${written}more\n`) && !isAsWritten(text));

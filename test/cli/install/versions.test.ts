@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 import { PATIENCE_MS } from '../../support/until';
 
 describe('versions that run', () => {
-  it('are seen however strange the command lines of others are', () => {
+  it('are found beside processes whose command line is huge or a FIFO', () => {
     const proc = temporaryDirectory();
     for (const pid of ['11', '12', '13']) mkdirSync(join(proc, pid));
     writeFileSync(join(proc, '11/cmdline'), '');

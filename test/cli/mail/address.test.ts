@@ -3,13 +3,13 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { isAddress, isDomain, ownerAddress, parseMailbox } from '../../../src/cli/mail/address';
 
-describe('addresses', () => {
-  it("an owner's is the name at the site's domain, or the name alone", () => {
+describe('ownerAddress', () => {
+  it("is the owner's name at the site's domain, or the name alone", () => {
     assert.equal(ownerAddress('alice', 'example.org'), 'alice@example.org');
     assert.equal(ownerAddress('a.b-c_d+e', ''), 'a.b-c_d+e');
   });
 
-  it('refuses owners that would go elsewhere, or are no name', () => {
+  it('refuses owners that would lead elsewhere, or are no name', () => {
     const unsound = [
       'bob@evil.example',
       'EXAMPLE\\bob',
@@ -27,7 +27,7 @@ describe('addresses', () => {
       assert.equal(ownerAddress(owner, 'example.org'), null, owner);
   });
 
-  it('whatever the owner, it is one address at that domain', () => {
+  it('is null or one address at that domain, whatever the owner is called', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), (owner) => {
         const address = ownerAddress(owner, 'example.org');
@@ -36,7 +36,9 @@ describe('addresses', () => {
       { numRuns: 50 },
     );
   });
+});
 
+describe('parseMailbox', () => {
   it('reads a name beside an address', () => {
     assert.deepEqual(parseMailbox('Cluster <qmemacct@example.org>'), {
       name: 'Cluster',
@@ -47,8 +49,10 @@ describe('addresses', () => {
     for (const text of ['', 'a@b@c', 'A <a@b> x', 'A <a@b>, <c@d>', 'A\n <a@b>', '<>'])
       assert.equal(parseMailbox(text), null, text);
   });
+});
 
-  it('knows a domain', () => {
+describe('isDomain', () => {
+  it('knows a domain from other text', () => {
     assert.ok(isDomain('example.org') && isDomain('localhost') && isAddress('root@h-1.example.org'));
     for (const text of ['', '-a.b', 'a..b', 'a.b.', 'a b', `${'a'.repeat(64)}.org`, '[127.0.0.1]'])
       assert.ok(!isDomain(text), text);

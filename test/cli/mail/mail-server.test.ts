@@ -6,7 +6,7 @@ import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { mailSink } from './mail-sink';
 
 describe('mail_server', () => {
-  it('is a sendmail, or a server with its usual port', () => {
+  it('is a sendmail program, or a server with its usual port', () => {
     assert.deepEqual(parseMailServer(''), { kind: 'sendmail', path: '/usr/sbin/sendmail' });
     assert.deepEqual(parseMailServer('/opt/sendmail'), { kind: 'sendmail', path: '/opt/sendmail' });
     const smtp = { kind: 'smtp', host: 'mail', port: 25, secure: false, tls: 'verify', ca: null, user: '' };
@@ -26,7 +26,7 @@ describe('mail_server', () => {
     });
   });
 
-  it('says what is wrong, without the password', () => {
+  it('is refused with the reason, and without the password', () => {
     const wrong = (text: string, pattern: RegExp): void => {
       assert.throws(() => parseMailServer(text), pattern);
     };
@@ -44,7 +44,7 @@ describe('mail_server', () => {
     wrong('smtp://mail?ca=/nonexistent.pem', /ca=\/nonexistent\.pem/);
   });
 
-  it('refuses settings that would fail in the night', () => {
+  it('is refused with settings that would fail at night', () => {
     const given = (changes: object) => () => createMailer({ ...DEFAULT_SETTINGS, ...changes }, 'host');
     assert.throws(given({ mail_from: 'a b' }), /mail_from = "a b"/);
     assert.throws(given({ mail_admins: ['root', 'a@b, c@d'] }), /mail_admins: "a@b, c@d"/);
@@ -54,7 +54,7 @@ describe('mail_server', () => {
     assert.equal(given({ mail_from: 'a@example.org' })().domain, 'example.org');
   });
 
-  it('gives SMTP whole addresses, and a sendmail what it was given', async (t) => {
+  it('gets whole addresses by SMTP, at the domain of the settings or the host', async (t) => {
     const sink = await mailSink(t, { disabledCommands: ['AUTH', 'STARTTLS'] });
     const mail_server = `smtp://127.0.0.1:${sink.port}`;
     const message = { subject: 's', text: 't', html: '<p>t', id: 'a@b', date: new Date(0) };

@@ -15,19 +15,19 @@ export interface SinkMail extends ReadMail {
 export interface MailSink {
   readonly port: number;
   readonly mails: SinkMail[];
-  /** Ends every connection, as a server does that has waited long enough; resolves when the other ends have gone, too. */
+  /** Ends every connection, as a server does after a timeout; resolves when the clients have closed theirs, too. */
   readonly hangUp: () => Promise<void>;
-  /** What to say after a message: nothing: it is taken. */
+  /** The refusal of a message to this recipient; null: it is accepted. */
   answer: (to: string) => { readonly code: number; readonly text: string } | null;
-  /** The same to a recipient. */
+  /** The refusal of a recipient; null: accepted. */
   admits: (to: string) => { readonly code: number; readonly text: string } | null;
 }
 
-function refusal(said: { readonly code: number; readonly text: string }): Error {
-  return Object.assign(new Error(said.text), { responseCode: said.code });
+function refusal(reply: { readonly code: number; readonly text: string }): Error {
+  return Object.assign(new Error(reply.text), { responseCode: reply.code });
 }
 
-/** An SMTP server on this machine that keeps what it is sent; its own certificate is self-signed. */
+/** An SMTP server on this machine that keeps the mails that it accepts; its certificate is self-signed. */
 export async function mailSink(t: TestContext, options: SMTPServerOptions = {}): Promise<MailSink> {
   const mails: SinkMail[] = [];
   const server = new SMTPServer({
@@ -39,8 +39,8 @@ export async function mailSink(t: TestContext, options: SMTPServerOptions = {}):
       else callback(refusal({ code: 535, text: 'wrong password' }));
     },
     onRcptTo: ({ address }, _session, callback) => {
-      const said = sink.admits(address);
-      callback(said === null ? null : refusal(said));
+      const refused = sink.admits(address);
+      callback(refused === null ? null : refusal(refused));
     },
     onData: (stream, session, callback) => {
       const chunks: Buffer[] = [];
@@ -48,9 +48,9 @@ export async function mailSink(t: TestContext, options: SMTPServerOptions = {}):
       stream.on('end', () => {
         const { mailFrom, rcptTo } = session.envelope;
         const to = rcptTo.map(({ address }) => address);
-        const said = sink.answer(to[0] ?? '');
-        if (said !== null) {
-          callback(refusal(said));
+        const refused = sink.answer(to[0] ?? '');
+        if (refused !== null) {
+          callback(refusal(refused));
           return;
         }
         mails.push({
@@ -85,7 +85,7 @@ export async function mailSink(t: TestContext, options: SMTPServerOptions = {}):
   return sink;
 }
 
-/** A server that says these lines, one for each that it hears (null: nothing more, ever), and its port. */
+/** A server that sends these lines, one for each that it gets (null: nothing from then on). Returns its port. */
 export async function scriptedServer(t: TestContext, lines: readonly (string | null)[]): Promise<number> {
   const server = createServer((socket) => {
     let next = 0;
@@ -97,7 +97,7 @@ export async function scriptedServer(t: TestContext, lines: readonly (string | n
     let heard = '';
     socket.on('data', (data) => {
       heard += data.toString('latin1');
-      // A message is one thing to answer.
+      // A whole message gets one line.
       if (heard.endsWith('\r\n')) {
         heard = '';
         say();

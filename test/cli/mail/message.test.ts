@@ -33,7 +33,7 @@ async function read(changes: Partial<Message>): Promise<ReturnType<typeof readMa
 }
 
 describe('a message', () => {
-  it('has its text twice, and says that a machine wrote it', async () => {
+  it('has its text plain and as HTML, and says that a machine wrote it', async () => {
     const { headers, text, html, raw } = await read({ text: 'Größe: 1 GiB\n', html: '<p>Größe</p>' });
     assert.equal(text, 'Größe: 1 GiB\n');
     assert.equal(html, '<p>Größe</p>');
@@ -45,7 +45,7 @@ describe('a message', () => {
     assert.ok(raw.split('\r\n').every((line) => line.length <= 78));
   });
 
-  it('is the same message by its id when it is told again, and only then', () => {
+  it('has an id that depends on its parts alone', () => {
     assert.equal(messageId(['a', 'b'], 'x'), messageId(['a', 'b'], 'x'));
     assert.notEqual(messageId(['a', 'b'], 'x'), messageId(['ab', ''], 'x'));
     assert.match(messageId(['a\r\nb'], 'example.org'), /^qmemacct\.[0-9a-f]{32}@example\.org$/);
@@ -59,14 +59,14 @@ describe('a message', () => {
     assert.equal(html, message().html);
   });
 
-  it('keeps other alphabets', async () => {
+  it('keeps a subject in other alphabets, in ASCII on the wire', async () => {
     const subject = 'Aufträge 中文 — '.repeat(8).trim();
     const { headers, raw } = await read({ subject });
     assert.equal(headers.get('subject'), subject);
     assert.ok(!/[^\0-\x7f]/.test(raw));
   });
 
-  it('has the same headers whatever stands in it', async () => {
+  it('has the same headers whatever its subject, text and sender hold', async () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('\r\nTo: x@y', '\n.\r\n', '=?UTF-8?B?DQo=?='),
@@ -84,7 +84,7 @@ describe('a message', () => {
     );
   });
 
-  it('cuts a subject that no list would show', () => {
+  it('cuts its subject to 200 characters', () => {
     assert.equal(Array.from(headerText('𝔛'.repeat(500))).length, 200);
   });
 });

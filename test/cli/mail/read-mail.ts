@@ -1,8 +1,8 @@
-/** What a mail program would see of a message. */
+/** A message as a mail program reads it. */
 export interface ReadMail {
   /** By lower-case name, folded lines joined, encoded words decoded. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Every header line's name, in order. */
+  /** The names of all headers, in order. */
   readonly names: readonly string[];
   readonly text: string;
   readonly html: string;
@@ -51,7 +51,7 @@ function part(text: string): { readonly type: string; readonly body: string } {
   return { type: headers.get('content-type') ?? '', body: decoded.replaceAll('\r\n', '\n') };
 }
 
-/** Takes a message of two alternatives apart. */
+/** Reads a message of two alternatives, text and HTML. */
 export function readMail(raw: string): ReadMail {
   const { head, body } = splitHead(raw);
   const all = fields(head);

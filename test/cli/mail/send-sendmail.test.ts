@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 
 const message = { from: 'qmemacct@example.org', to: 'alice', raw: Buffer.from('To: alice\r\n\r\n.\r\nGröße\r\n') };
 
-/** A sendmail that keeps what it was given, and ends as told. */
+/** A sendmail that keeps its arguments (`words`) and input (`body`), and ends with this line of shell. */
 function sendmail(end: string): { readonly path: string; readonly read: (name: string) => string } {
   const directory = temporaryDirectory();
   const path = join(directory, 'sendmail');
@@ -24,7 +24,7 @@ async function failure(sending: Promise<void>): Promise<string> {
     assert.ok(error instanceof MailError);
     return `${error.failure}: ${error.message}`;
   }
-  return 'gone';
+  return 'sent';
 }
 
 describe('sendmail', () => {
@@ -35,7 +35,7 @@ describe('sendmail', () => {
     assert.equal(read('body'), 'To: alice\n\n.\nGröße\n');
   });
 
-  it('says by its status whether to come again', async () => {
+  it('says by its status whether to try again', async () => {
     const ends = (status: number) => sendmail(`echo "user unknown" >&2; exit ${status}`).path;
     assert.match(await failure(sendBySendmail(ends(67), message)), /^refused: .*ended with status 67: user unknown$/);
     assert.match(await failure(sendBySendmail(ends(75), message)), /^later: /);
@@ -43,12 +43,12 @@ describe('sendmail', () => {
     assert.match(await failure(sendBySendmail('/nonexistent/sendmail', message)), /^unreachable: .*set mail_server$/);
   });
 
-  it('that hangs is ended, and the mail in doubt', async () => {
+  it('that hangs is ended, and leaves the mail in doubt', async () => {
     const { path } = sendmail('exec sleep 600');
     assert.match(await failure(sendBySendmail(path, message, 300)), /^doubt: .*did not end within 0.3 s/);
   });
 
-  it('that does not read is no fault of ours', async () => {
+  it('that does not read the mail fails with its own status', async () => {
     const directory = temporaryDirectory();
     const path = join(directory, 'sendmail');
     writeFileSync(path, '#!/bin/sh\nexit 77\n', { mode: 0o755 });

@@ -23,7 +23,7 @@ const server = (port: number, changes: Partial<SmtpServer> = {}): SmtpServer => 
   ...changes,
 });
 
-/** One message on a connection of its own. */
+/** Sends one message on a connection of its own. */
 async function sendBySmtp(
   to: SmtpServer,
   password: string | null,
@@ -45,7 +45,7 @@ async function failure(sending: Promise<void>): Promise<MailError> {
     assert.ok(error instanceof MailError, String(error));
     return error;
   }
-  return assert.fail('the mail went');
+  return assert.fail('the mail was sent');
 }
 
 async function failsWith(sending: Promise<void>, kind: MailFailure, pattern: RegExp): Promise<void> {
@@ -66,7 +66,7 @@ describe('SMTP', () => {
     assert.match(mail?.raw ?? '', /\r\n\r\none\r\n\.two\r\n$/);
   });
 
-  it('tells a refusal for good from one for now, and one of the recipient from one of everybody', async (t) => {
+  it('tells final from temporary refusals, and those of a recipient from those of every mail', async (t) => {
     const sink = await plain(t);
     const send = () => sendBySmtp(server(sink.port), null, message, patience);
     sink.admits = () => ({ code: 550, text: 'no such user' });
@@ -85,7 +85,7 @@ describe('SMTP', () => {
     await failsWith(sendBySmtp(server(noSender), null, message, patience), 'unreachable', /550 you\?/);
   });
 
-  it('does not wait for ever, and says whether the message may have gone', async (t) => {
+  it('does not wait for ever, and says whether the message may have been sent', async (t) => {
     const send = async (lines: readonly (string | null)[], limits = impatience) =>
       sendBySmtp(server(await scriptedServer(t, lines)), null, message, limits);
     await failsWith(send([null], { connect: 300, answer: 60_000 }), 'unreachable', /greeting|imeout/i);
@@ -98,7 +98,7 @@ describe('SMTP', () => {
     await failsWith(sendBySmtp(server(1), null, message, patience), 'unreachable', /ECONNREFUSED.*does the server run/);
   });
 
-  it('gives up a server that goes on and on', async (t) => {
+  it('gives up a server whose reply never ends', async (t) => {
     const dripping = createServer((socket) => {
       socket.write('220 x\r\n');
       const timer = setInterval(() => socket.write('250-more\r\n'), 20);
@@ -112,7 +112,7 @@ describe('SMTP', () => {
     await failsWith(sendBySmtp(server(port), null, message, limits), 'unreachable', /not come to an end within 2 s/);
   });
 
-  it('wants a certificate that it can trust, unless told otherwise', async (t) => {
+  it('needs a certificate that it can trust, unless tls=unverified is set', async (t) => {
     for (const secure of [true, false]) {
       const sink = await mailSink(t, { secure });
       const smtp = server(sink.port, { secure });
@@ -123,7 +123,7 @@ describe('SMTP', () => {
     }
   });
 
-  it('says how to do without a STARTTLS that is offered and fails', async (t) => {
+  it('says how to do without STARTTLS where that is offered and fails', async (t) => {
     const port = await scriptedServer(t, ['220 x', '250-x\r\n250 STARTTLS', '454 TLS not available']);
     const { failure: kind, message: said } = await failure(sendBySmtp(server(port), null, message, patience));
     assert.equal(kind, 'unreachable');
@@ -146,7 +146,7 @@ describe('SMTP', () => {
     assert.equal(bare.mails[0]?.user, 'bob');
   });
 
-  it('keeps a connection that does well, and takes another for one that has gone', async (t) => {
+  it('keeps a connection until a mail fails or the server ends it, then opens another', async (t) => {
     const connections: string[] = [];
     const sink = await mailSink(t, {
       disabledCommands: ['AUTH', 'STARTTLS'],

@@ -15,11 +15,12 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 import { asUser, NOBODY } from '../../support/qmemacct';
 
 const uid = process.geteuid?.() ?? -1;
-const said = (directory: string): unknown => [...readChoices(directory)].map(([user, { choice }]) => [user, choice]);
-const name = (owner: number, rest = '0123456789abcdef'): string => `${owner}.${rest}`;
+const choicesIn = (directory: string): unknown =>
+  [...readChoices(directory)].map(([user, { choice }]) => [user, choice]);
+const fileName = (owner: number, rest = '0123456789abcdef'): string => `${owner}.${rest}`;
 
 describe('choices about digests', () => {
-  it('are what a user said last', () => {
+  it('are what a user chose last', () => {
     const directory = temporaryDirectory();
     assert.equal(choiceOf(directory, uid), null);
     for (const choice of ['on', 'off', 'on'] as const) {
@@ -31,7 +32,7 @@ describe('choices about digests', () => {
     assert.deepEqual(said(directory), [[uid, 'on']]);
   });
 
-  it('hold what else was asked for, and since when', { skip: uid !== 0 && 'needs root' }, async () => {
+  it('keep which other mails were asked for, and since when', { skip: uid !== 0 && 'needs root' }, async () => {
     const directory = temporaryDirectory();
     const before = Date.now() - 1000;
     writeChoice(directory, 'off', ['at-risk']);
@@ -45,38 +46,38 @@ describe('choices about digests', () => {
     assert.equal((await choicesByName(directory)).get('root')?.choice, 'on');
   });
 
-  it('are believed of nobody but the owner of a plain file', () => {
+  it('count only in a plain file, with one link, that the user owns', () => {
     const directory = temporaryDirectory();
     const outside = join(directory, 'outside');
     writeFileSync(outside, 'on\n');
-    writeFileSync(join(directory, name(uid + 1)), 'on\n');
-    symlinkSync(outside, join(directory, name(uid)));
-    mkdirSync(join(directory, name(uid, 'aaaaaaaaaaaaaaaa')));
+    writeFileSync(join(directory, fileName(uid + 1)), 'on\n');
+    symlinkSync(outside, join(directory, fileName(uid)));
+    mkdirSync(join(directory, fileName(uid, 'aaaaaaaaaaaaaaaa')));
     writeFileSync(join(directory, `${uid}.x`), 'on\n');
-    writeFileSync(join(directory, name(uid, 'bbbbbbbbbbbbbbbb')), 'maybe\n');
-    linkSync(outside, join(directory, name(uid, 'cccccccccccccccc')));
+    writeFileSync(join(directory, fileName(uid, 'bbbbbbbbbbbbbbbb')), 'maybe\n');
+    linkSync(outside, join(directory, fileName(uid, 'cccccccccccccccc')));
     assert.deepEqual(said(directory), []);
     writeChoice(directory, 'off');
     assert.deepEqual(said(directory), [[uid, 'off']]);
   });
 
-  it('of another user are told by the file', { skip: uid !== 0 && 'needs root' }, () => {
+  it('of another user count where that user owns the file', { skip: uid !== 0 && 'needs root' }, () => {
     const directory = temporaryDirectory();
-    writeFileSync(join(directory, name(12345)), 'on\n');
+    writeFileSync(join(directory, fileName(12345)), 'on\n');
     assert.deepEqual(said(directory), []);
-    chownSync(join(directory, name(12345)), 12345, 12345);
+    chownSync(join(directory, fileName(12345)), 12345, 12345);
     assert.deepEqual(said(directory), [[12345, 'on']]);
   });
 
-  it('are heard however many files another user has put there', { skip: uid !== 0 && 'needs root' }, () => {
+  it('are found however many files another user has put there', { skip: uid !== 0 && 'needs root' }, () => {
     const directory = temporaryDirectory();
     chmodSync(directory, 0o1777);
     const listeners = Array.from({ length: 100 }, (_, index) => 2000 + index);
     for (const one of listeners) {
-      writeFileSync(join(directory, name(one)), 'off\n');
-      chownSync(join(directory, name(one)), one, one);
+      writeFileSync(join(directory, fileName(one)), 'off\n');
+      chownSync(join(directory, fileName(one)), one, one);
     }
-    // In his own name, in another's, and in none.
+    // In the name of no user, of another user, and of the user itself.
     const flood = `const { openSync, closeSync } = require('node:fs');
       const hex = (n) => n.toString(16).padStart(16, '0');
       for (let n = 0; n < 12000; n++)
@@ -97,18 +98,18 @@ describe('choices about digests', () => {
     assert.equal(choiceOf(directory, 65534)?.choice, 'on');
   });
 
-  it('none, where there is no directory; an error only for who wants to say something', () => {
+  it('are none where there is no directory, in which none can be written either', () => {
     assert.deepEqual(said('/nonexistent/digest'), []);
     assert.throws(() => writeChoice('/nonexistent/digest', 'on'), { code: 'ENOENT' });
   });
 
-  it('get their names from the name service', async () => {
+  it('get the names of users from the name service', async () => {
     const names = await namesOf([0, 4_000_000_000]);
     assert.deepEqual([...names], [[0, 'root']]);
     assert.equal((await namesOf([])).size, 0);
   });
 
-  it('are not passed over where the name service can’t be asked', { skip: uid !== 0 && 'needs root' }, (t) => {
+  it('are an error, not ignored, where the name service does not answer', { skip: uid !== 0 && 'needs root' }, (t) => {
     const directory = temporaryDirectory();
     writeChoice(directory, 'off');
     const broken = join(temporaryDirectory(), 'getent');

@@ -6,9 +6,9 @@ import type { MailReport } from '../../../src/report/efficiency/mail-report';
 import type { NightlyParts } from '../../../src/cli/nightly/run-nightly';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 
-const never = (): Promise<never> => Promise.reject(new Error('not asked for in this test'));
+const never = (): Promise<never> => Promise.reject(new Error('not expected in this test'));
 
-/** A store that says what it was asked to do. */
+/** A store that notes in `done` what it is asked to do. */
 export function fakeHistory(done: string[], changes: Partial<HistoryStore> = {}): HistoryStore {
   const note = <T>(what: string, answer: T): Promise<T> => {
     done.push(what);
@@ -19,7 +19,7 @@ export function fakeHistory(done: string[], changes: Partial<HistoryStore> = {})
     jobs: never,
     records: never,
     pages: () => {
-      throw new Error('not asked for in this test');
+      throw new Error('not expected in this test');
     },
     summary: never,
     running: never,
@@ -53,9 +53,9 @@ export function fakeReport(night: Night, owner: string | null, owners: readonly 
 export interface FakeNight {
   readonly parts: NightlyParts;
   readonly settings: Settings;
-  /** What was done, said and complained of, in order. */
+  /** In order: the steps taken, the lines printed, the problems logged. */
   readonly done: string[];
-  readonly told: string[];
+  readonly printed: string[];
   readonly logged: string[];
 }
 
@@ -75,12 +75,12 @@ export function fakeNight(
     ...changes,
   };
   const done: string[] = [];
-  const told: string[] = [];
+  const printed: string[] = [];
   const logged: string[] = [];
   return {
     settings,
     done,
-    told,
+    printed,
     logged,
     parts: {
       settings,
@@ -99,7 +99,7 @@ export function fakeNight(
       mailer: () => createMailer(settings, 'login1', { connect: 60_000, answer: 60_000 }),
       choices: () => Promise.resolve(new Map()),
       signal: new AbortController().signal,
-      print: (line) => void told.push(line),
+      print: (line) => void printed.push(line),
       log: (line) => void logged.push(line),
       progress: () => undefined,
       ...parts,

@@ -21,10 +21,10 @@ const settled: SettledNight = {
   at: '2026-11-21T03:00:00.000Z',
   host: 'login1',
 };
-const silent = (line: string): void => assert.fail(line);
+const failOn = (line: string): void => assert.fail(line);
 
 describe('the ledger', () => {
-  it('lies beside a SQLite DB, else with the reports', () => {
+  it('lies beside a SQLite DB, else with the reports or in the state directory', () => {
     const places = { report_dir: '/srv/reports', state_dir: '/var/lib/qmemacct' };
     assert.equal(ledgerDirectory({ ...places, accounting: '/srv/acct/accounting.db' }), '/srv/acct/nightly');
     assert.equal(ledgerDirectory({ ...places, accounting: 'postgres://db/acct' }), '/srv/reports/nightly');
@@ -34,20 +34,20 @@ describe('the ledger', () => {
     );
   });
 
-  it('keeps everybody else out while one is at it', () => {
+  it('refuses a second nightly job while one has it open', () => {
     const directory = join(temporaryDirectory(), 'nightly');
-    const first = openLedger(directory, 'login1 17 2026-11-21T03:00:00.000Z', silent);
+    const first = openLedger(directory, 'login1 17 2026-11-21T03:00:00.000Z', failOn);
     assert.throws(
-      () => openLedger(directory, 'login2 18 x', silent),
+      () => openLedger(directory, 'login2 18 x', failOn),
       /another nightly job is running \(login1 17 2026/,
     );
     first.close();
-    openLedger(directory, 'login2 18 x', silent).close();
+    openLedger(directory, 'login2 18 x', failOn).close();
   });
 
-  it('gives a mail to one, once', () => {
+  it('grants each mail once, also to later runs', () => {
     const directory = join(temporaryDirectory(), 'nightly');
-    const ledger = openLedger(directory, 'a', silent);
+    const ledger = openLedger(directory, 'a', failOn);
     assert.equal(ledger.stateOf(DAY, mail), 'open');
     assert.equal(ledger.claim(DAY, mail), 'mine');
     assert.equal(ledger.claim(DAY, mail), 'doubt');
@@ -58,15 +58,15 @@ describe('the ledger', () => {
     ledger.release('2026-11-19', mail);
     assert.equal(ledger.claim('2026-11-19', mail), 'mine');
     ledger.close();
-    const again = openLedger(directory, 'b', silent);
+    const again = openLedger(directory, 'b', failOn);
     assert.equal(again.claim(DAY, mail), 'sent');
     assert.equal(again.claim('2026-11-19', mail), 'doubt');
     again.close();
   });
 
-  it('remembers nights, and forgets the mails of old ones that are settled', () => {
+  it('keeps nights, and forgets the mails of old nights that are settled', () => {
     const directory = join(temporaryDirectory(), 'nightly');
-    const ledger = openLedger(directory, 'a', silent);
+    const ledger = openLedger(directory, 'a', failOn);
     assert.deepEqual([ledger.night(DAY), ledger.begunBy(DAY)], [null, null]);
     ledger.claim(DAY, mail);
     ledger.claim('2026-11-19', mail);
@@ -96,7 +96,7 @@ describe('the ledger', () => {
     }
   });
 
-  it('on a full disk says so, takes no claim for one, and keeps others out', (t) => {
+  it('reports a full disk, grants no mail there, and stays locked', (t) => {
     const place = temporaryDirectory();
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', place]).status !== 0) {
       t.skip("tmpfs can't be mounted here");
@@ -104,11 +104,11 @@ describe('the ledger', () => {
     }
     t.after(() => spawnSync('umount', ['-l', place]));
     const directory = join(place, 'nightly');
-    openLedger(directory, 'a', silent).close();
+    openLedger(directory, 'a', failOn).close();
     const fill = join(place, 'fill');
     assert.throws(() => writeFileSync(fill, Buffer.alloc(1024 * 1024)), /ENOSPC/);
-    const ledger = openLedger(directory, 'login1 17 x', silent);
-    assert.throws(() => openLedger(directory, 'b', silent), /another nightly job is running/);
+    const ledger = openLedger(directory, 'login1 17 x', failOn);
+    assert.throws(() => openLedger(directory, 'b', failOn), /another nightly job is running/);
     const full = { name: 'CommandError', message: /^\S+\/nightly: its file system is full, .*; make room there$/ };
     assert.throws(() => ledger.begin(DAY, 'due'), full);
     assert.throws(() => ledger.settle(DAY, settled), full);
@@ -123,16 +123,16 @@ describe('the ledger', () => {
   it('says why it can’t be opened', () => {
     const directory = join(temporaryDirectory(), 'nightly');
     mkdirSync(join(directory, 'lock'), { recursive: true, mode: 0o700 });
-    const said = { name: 'CommandError', message: /\/nightly\/lock: can't be written: EISDIR/ };
-    assert.throws(() => openLedger(directory, 'a', silent), said);
+    const reason = { name: 'CommandError', message: /\/nightly\/lock: can't be written: EISDIR/ };
+    assert.throws(() => openLedger(directory, 'a', failOn), reason);
   });
 
-  it('refuses a directory that others may write to', () => {
+  it('refuses a directory that others may write to, and one without a parent', () => {
     const directory = temporaryDirectory();
     chmodSync(directory, 0o777);
-    assert.throws(() => openLedger(directory, 'a', silent), /others may write to it.*chmod 700/);
+    assert.throws(() => openLedger(directory, 'a', failOn), /others may write to it.*chmod 700/);
     assert.deepEqual(readdirSync(directory), []);
-    assert.throws(() => openLedger('/nonexistent/x/nightly', 'a', silent), /\/nonexistent\/x is missing; mount it/);
+    assert.throws(() => openLedger('/nonexistent/x/nightly', 'a', failOn), /\/nonexistent\/x is missing; mount it/);
     assert.ok(!existsSync('/nonexistent'));
   });
 });

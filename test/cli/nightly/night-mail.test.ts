@@ -14,8 +14,8 @@ const context: MailContext = {
 const night = nightOf('2026-11-20') ?? assert.fail();
 const report = fakeReport(night, null, []);
 
-describe("a night's mails", () => {
-  it('a digest tells how it is stopped, in both texts', () => {
+describe('the mails of a night', () => {
+  it('say how a digest is stopped, in text and HTML', () => {
     const mail = digestMail(context, 'alice', 'alice@example.org', report, false);
     assert.equal(mail.subject, 'Your jobs of 2026-11-20 on prod: 12 jobs');
     assert.match(mail.text, /^Report of .*\n\n-- \nYou turned it on; "qmemacct digest off" on login1 stops it\.\n$/);
@@ -26,7 +26,7 @@ describe("a night's mails", () => {
     assert.match(digestMail(context, 'alice', 'a', report, true).text, /sends it to everybody/);
   });
 
-  it('what went wrong stands in front, harmless whatever is in it', () => {
+  it('put the problems of the night, escaped, in front of the report', () => {
     const mail = siteMail(context, 'root', report, ['import: <b>"x" \u001b[2J & y']);
     assert.equal(mail.subject, 'qmemacct prod 2026-11-20: 12 jobs (with problems)');
     assert.match(mail.text, /^What went wrong in this night:\n {2}import: <b>"x" \\x1b\[2J & y\n\nReport of/);
@@ -35,13 +35,13 @@ describe("a night's mails", () => {
     assert.deepEqual([well.text, well.html], [report.text, report.html]);
   });
 
-  it('says that there is no report, and why', () => {
+  it('say why there is no report', () => {
     const mail = troubleMail(context, { kind: 'trouble', to: 'root 2026-11-21' }, 'root', ['disk full']);
     assert.match(mail.text, /login1 made no report of 2026-11-20:\ndisk full\nThe next run tries again\.\n/);
     assert.match(mail.html, /disk full/);
   });
 
-  it('has an id by kind, night, cluster and recipient, and by nothing else', () => {
+  it('have ids that depend on kind, night, cluster and recipient alone', () => {
     const id = (changes: Partial<MailContext>, owner = 'alice') =>
       digestMail({ ...context, ...changes }, owner, 'x', report, false).id;
     assert.equal(id({}), id({ now: new Date(), host: 'login2' }));

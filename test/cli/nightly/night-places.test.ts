@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 const asRoot = { skip: process.getuid?.() !== 0 && 'needs root' };
 
 describe('directories of the nightly job', () => {
-  it('are made by root for their users, and left as they are afterwards', asRoot, () => {
+  it('are made by root for their users, and keep a mode that was changed afterwards', asRoot, () => {
     const top = temporaryDirectory();
     const settings = {
       ...DEFAULT_SETTINGS,
@@ -30,14 +30,14 @@ describe('directories of the nightly job', () => {
     assert.equal(statSync(join(top, 'digest')).mode & 0o7777, 0o700);
   });
 
-  it('are readable by everybody only where the accounting DB is', () => {
+  it('let everybody read reports only where the accounting DB is readable by all', () => {
     const modes = (accounting_mode: string) =>
       nightPlaces({ ...DEFAULT_SETTINGS, deliver_as: 'root', accounting_mode }).map(({ mode }) => mode);
     assert.deepEqual(modes('0640'), [0o2750, 0o1777]);
     assert.deepEqual(modes('0644'), [0o2755, 0o1777]);
   });
 
-  it('are not made where somebody else could have put something else', asRoot, () => {
+  it('are not made below what is missing, no directory, or writable by everyone', asRoot, () => {
     const top = temporaryDirectory();
     mkdirSync(join(top, 'open'), { mode: 0o777 });
     chmodSync(join(top, 'open'), 0o777);

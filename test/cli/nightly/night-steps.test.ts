@@ -43,7 +43,7 @@ function job(id: number, owner: string, ended: number): JobRecord {
 
 async function wholeNight(t: TestContext, directory: string, accounting: string): Promise<void> {
   const sink = await mailSink(t, { disabledCommands: ['AUTH', 'STARTTLS'] });
-  const one = fakeNight(
+  const fake = fakeNight(
     directory,
     {
       accounting,
@@ -52,13 +52,13 @@ async function wholeNight(t: TestContext, directory: string, accounting: string)
       mail_owners: 'all',
     },
     {
-      openStore: () => openHistory(one.settings),
-      report: (store, when, owner) => nightSteps.report(store, when, owner, new Date(2026, 10, 21, 3), one.settings),
+      openStore: () => openHistory(fake.settings),
+      report: (store, when, owner) => nightSteps.report(store, when, owner, new Date(2026, 10, 21, 3), fake.settings),
     },
   );
   const random = seededRandom(1);
   const within = (): number => night.since.getTime() + Math.floor(random() * 86_400_000);
-  const store = await openHistory(one.settings);
+  const store = await openHistory(fake.settings);
   await store.merge([
     ...Array.from({ length: 20 }, (_, index) => job(100 + index, index < 15 ? 'alice' : 'bob', within())),
     job(200, 'carol', night.since.getTime() - 1),
@@ -66,8 +66,8 @@ async function wholeNight(t: TestContext, directory: string, accounting: string)
   ]);
   await store.close();
 
-  const ledger = openLedger(ledgerDirectory(one.settings), 'test', () => undefined);
-  const outcome = await runNightly(one.parts, ledger, { mail: true });
+  const ledger = openLedger(ledgerDirectory(fake.settings), 'test', () => undefined);
+  const outcome = await runNightly(fake.parts, ledger, { mail: true });
   ledger.close();
   assert.deepEqual([outcome.troubles, outcome.done], [[], ['2026-11-20']]);
   assert.deepEqual(
@@ -90,18 +90,18 @@ async function wholeNight(t: TestContext, directory: string, accounting: string)
     assert.ok(!text.includes('carol'));
   }
   assert.ok(
-    one.told.some((line) => /^roll-up: [1-9]/.test(line)),
-    one.told.join('\n'),
+    fake.printed.some((line) => /^roll-up: [1-9]/.test(line)),
+    fake.printed.join('\n'),
   );
 }
 
-describe("a night's own steps", () => {
-  it('sum a SQLite store, and mail each owner the own figures', async (t) => {
+describe('a whole night', () => {
+  it('rolls up a SQLite store, and mails each owner only the figures of that owner', async (t) => {
     const accounting = temporaryStore();
     await wholeNight(t, dirname(accounting), accounting);
   });
 
-  it('do the same with PostgreSQL', { skip: noPostgres }, async (t) => {
+  it('rolls up PostgreSQL, and mails each owner only the figures of that owner', { skip: noPostgres }, async (t) => {
     const server = await startServer();
     t.after(() => server.remove());
     const directory = temporaryDirectory();

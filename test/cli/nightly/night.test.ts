@@ -19,20 +19,20 @@ function due(known: Readonly<Record<string, NightKnown>>): readonly (readonly st
 }
 
 describe('nights', () => {
-  it('are local days, whole ones', () => {
+  it('are whole local days', () => {
     const night = nightOf('2026-11-20');
     assert.deepEqual([night?.since, night?.until], [new Date(2026, 10, 20), new Date(2026, 10, 21)]);
     assert.equal(lastNight(NOW).day, '2026-11-20');
     for (const text of ['2026-02-30', '2026-13-01', '20-11-2026', '2026-11-20 ', '']) assert.equal(nightOf(text), null);
   });
 
-  it('--date takes one that is over', () => {
+  it('can be named with --date once they are over', () => {
     assert.equal(parseNight('2026-11-20', NOW).day, '2026-11-20');
     assert.throws(() => parseNight('2026-11-21', NOW), /not over yet; the newest is 2026-11-20/);
     assert.throws(() => parseNight('yesterday', NOW), /not a day/);
   });
 
-  it('that are due: the last one at first, and later all that were missed', () => {
+  it('that are due are at first the last one, and later all that were missed', () => {
     assert.deepEqual(due({}), [['2026-11-20'], []]);
     assert.deepEqual(due({ '2026-11-19': 'settled' }), [['2026-11-20'], []]);
     assert.deepEqual(due({ '2026-11-20': 'settled' }), [[], []]);
@@ -43,13 +43,13 @@ describe('nights', () => {
     assert.deepEqual(due({ '2026-11-18': 'begun' }), [['2026-11-18', '2026-11-19', '2026-11-20'], []]);
   });
 
-  it('after a long gap: the newest seven; the others are named', () => {
+  it('that are due after a long gap are the newest seven; the others are named', () => {
     const [nights, skipped] = due({ '2026-11-10': 'settled' });
     assert.deepEqual([nights?.length, nights?.[0]], [MOST_CAUGHT_UP, '2026-11-14']);
     assert.deepEqual(skipped, ['2026-11-11', '2026-11-12', '2026-11-13']);
   });
 
-  it('an old day that somebody asked for begins no series', () => {
+  it('that followed an old night are not due where that was only asked for with --date', () => {
     assert.deepEqual(due({ '2026-11-01': 'settled by date' }), [['2026-11-20'], []]);
     assert.deepEqual(due({ '2026-11-01': 'begun by date' }), [['2026-11-20'], []]);
     assert.deepEqual(due({ '2026-11-18': 'settled', '2026-11-19': 'begun by date' }), [
@@ -59,7 +59,7 @@ describe('nights', () => {
     assert.deepEqual(due({ '2026-11-18': 'settled', '2026-11-19': 'settled by date' }), [['2026-11-20'], []]);
   });
 
-  it('are few, in order, over, and never settled ones', () => {
+  it('that are due are few, in order, over, and not settled', () => {
     const day = fc.integer({ min: 1, max: LOOK_BACK_DAYS + 5 });
     const state = fc.constantFrom<NightKnown>('begun', 'begun by date', 'settled', 'settled by date');
     fc.assert(

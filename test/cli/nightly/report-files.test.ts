@@ -6,7 +6,7 @@ import { pruneReports, writeReport } from '../../../src/cli/nightly/report-files
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('report files', () => {
-  it('are written anew for a day, for those who may read the accounting DB', () => {
+  it('are overwritten for a day, and closed to those who may not read the accounting DB', () => {
     const directory = join(temporaryDirectory(), 'reports');
     writeReport(directory, '2026-11-20', 0o640, { html: 'old', json: '{}' });
     writeReport(directory, '2026-11-20', 0o640, { html: 'new', json: '{}' });
@@ -16,7 +16,7 @@ describe('report files', () => {
     assert.equal(statSync(join(directory, '2026-11-20.json')).mode & 0o7, 0);
   });
 
-  it('of old days go, and nothing else', () => {
+  it('of old days are removed, and nothing else', () => {
     const directory = temporaryDirectory();
     for (const name of ['2026-11-18.html', '2026-11-18.json', '2026-11-19.html', '2026-01-01.txt', 'notes'])
       writeFileSync(join(directory, name), '');

@@ -57,7 +57,7 @@ async function site(t: TestContext): Promise<Site> {
 }
 
 describe('a night', () => {
-  it('goes from the import to the last mail', async (t) => {
+  it('runs from the import to the last mail', async (t) => {
     const { sink, directory, night, recipients } = await site(t);
     const one = night({ keep_records_days: 30 });
     const outcome = await runOnce(one);
@@ -86,7 +86,7 @@ describe('a night', () => {
     assert.match(readFileSync(join(directory, 'reports', '2026-11-20.html'), 'utf8'), /Report of the site/);
   });
 
-  it('is not done twice, unless that is asked for', async (t) => {
+  it('is not done twice, unless that is forced', async (t) => {
     const { night, recipients } = await site(t);
     await runOnce(night());
     const again = night();
@@ -100,7 +100,7 @@ describe('a night', () => {
     assert.deepEqual(recipients().slice(4), recipients().slice(0, 4));
   });
 
-  it('that was done by a clock ahead of time is done again in its turn', async (t) => {
+  it('that was done while the clock was ahead is done again when it is due', async (t) => {
     const { night, directory } = await site(t);
     await runOnce(night());
     const ahead = await runOnce(night({}, { now: new Date(2026, 11, 5, 3) }));
@@ -113,7 +113,7 @@ describe('a night', () => {
     assert.ok(existsSync(join(directory, 'reports', '2026-12-02.html')));
   });
 
-  it('of which a step fails for a week is told so, not called missed', async (t) => {
+  it('of which a step fails for a week is reported so, not as missed', async (t) => {
     const { night } = await site(t);
     const broken = { importAccounting: () => Promise.reject(new Error('accounting.3.gz is damaged')) };
     const first = await runOnce(night({}, broken));
@@ -126,7 +126,7 @@ describe('a night', () => {
     ]);
   });
 
-  it('that was missed is caught up; one missed too long ago is told', async (t) => {
+  it('that was missed is caught up, or reported where that was too long ago', async (t) => {
     const { night, recipients, sink } = await site(t);
     await runOnce(night({ mail_owners: 'nobody' }));
     const later = { now: new Date(2026, 11, 1, 3) };
@@ -139,19 +139,19 @@ describe('a night', () => {
     assert.deepEqual([after.done, after.skipped], [[], []]);
   });
 
-  it('sends digests to those who want them, and to names that are addresses', async (t) => {
+  it('sends digests to owners who want them and whose names make an address', async (t) => {
     const choices: ReadonlyMap<string, DigestChoice> = new Map([
       ['alice', 'off'],
       ['bob', 'on'],
     ]);
-    const told = async (rule: Settings['mail_owners']): Promise<string[]> => {
+    const recipientsUnder = async (rule: Settings['mail_owners']): Promise<string[]> => {
       const { night, recipients } = await site(t);
       await runOnce(night({ mail_owners: rule }, { choices: () => Promise.resolve(choices) }));
       return recipients();
     };
-    assert.deepEqual(await told('nobody'), ['ops']);
-    assert.deepEqual(await told('listed'), ['bob', 'ops']);
-    assert.deepEqual(await told('all'), ['bob', 'carol', 'ops']);
+    assert.deepEqual(await recipientsUnder('nobody'), ['ops']);
+    assert.deepEqual(await recipientsUnder('listed'), ['bob', 'ops']);
+    assert.deepEqual(await recipientsUnder('all'), ['bob', 'carol', 'ops']);
     const { night, recipients, sink } = await site(t);
     const owners = ['x@evil.example', 'a\r\nBcc: y@evil.example', 'dave'];
     const odd = night({}, { report: (_store, one, owner) => Promise.resolve(fakeReport(one, owner, owners)) });
@@ -161,7 +161,7 @@ describe('a night', () => {
     assert.ok(sink.mails.every(({ names }) => !names.includes('bcc')));
   });
 
-  it('goes on where a step fails, and tells the admins', async (t) => {
+  it('goes on where a step fails, and mails the problems to the admins', async (t) => {
     const { night, recipients, sink } = await site(t);
     const done: string[] = [];
     const store = fakeHistory(done, { rollUp: () => Promise.reject(new Error('disk full\nat x')) });
@@ -174,7 +174,7 @@ describe('a night', () => {
       },
     );
     const outcome = await runOnce(bad);
-    // Who has declined is not known: nobody is written to.
+    // Who has declined is not known: no owner gets a mail.
     assert.deepEqual(recipients(), ['ops']);
     assert.match(sink.mails[0]?.headers.get('subject') ?? '', /with problems/);
     for (const pattern of [/import: accounting: permission denied\n/, /roll-up: disk full\n/, /digest: unreadable\n/])
@@ -182,12 +182,12 @@ describe('a night', () => {
     assert.deepEqual(done, ['prune 0 400 0', 'close']);
     assert.deepEqual(outcome.open, ['2026-11-20']);
     assert.equal(bad.logged.length, 3);
-    // The digests come with the next run; the admins have theirs.
+    // The next run sends the digests; the admins have had their mail.
     await runOnce(night());
     assert.deepEqual(recipients(), ['ops', 'alice', 'bob', 'carol']);
   });
 
-  it('whose import, roll-up or report file failed is open until it is whole, and sends no mail twice', async (t) => {
+  it('whose import, roll-up or report file failed stays open until all succeed, and sends no mail twice', async (t) => {
     const broken: readonly [RegExp, Partial<Settings>, Partial<NightlyParts>][] = [
       [/^import: denied$/, {}, { importAccounting: () => Promise.reject(new Error('denied')) }],
       [
@@ -209,7 +209,7 @@ describe('a night', () => {
     }
   });
 
-  it('that the ledger has no room for is done as far as it can be, and stays open', async (t) => {
+  it('for which the ledger has no room is done as far as possible, and stays open', async (t) => {
     const { night, recipients, directory } = await site(t);
     const one = night();
     const full = (): never => {
@@ -225,7 +225,7 @@ describe('a night', () => {
     assert.equal(recipients().length, 4);
   });
 
-  it('without a report is told once a day, and tried again', async (t) => {
+  it('without a report is mailed to the admins once a day, and tried again', async (t) => {
     const { night, recipients, sink } = await site(t);
     const away = () => night({}, { openStore: () => Promise.reject(new Error('no such host')) });
     const outcome = await runOnce(away());
@@ -237,7 +237,7 @@ describe('a night', () => {
     assert.deepEqual(recipients(), ['ops', 'alice', 'bob', 'carol', 'ops']);
   });
 
-  it('tries a mail again that surely did not go, and no other', async (t) => {
+  it('tries a mail again after a temporary refusal, not after a final one', async (t) => {
     const { night, recipients, sink } = await site(t);
     sink.answer = (to) => (to.startsWith('bob') ? { code: 452, text: 'full' } : null);
     sink.admits = (to) => (to.startsWith('carol') ? { code: 550, text: 'unknown' } : null);
@@ -252,7 +252,7 @@ describe('a night', () => {
     assert.deepEqual(second.done, ['2026-11-20']);
   });
 
-  it('asks a server that is away once, not for each recipient', async (t) => {
+  it('tries a mail server that is away once, not for each recipient', async (t) => {
     const { night, recipients } = await site(t);
     const away = night({ mail_server: 'smtp://127.0.0.1:1' });
     const outcome = await runOnce(away);
@@ -261,12 +261,12 @@ describe('a night', () => {
     assert.equal(recipients().length, 4);
   });
 
-  it('gives one message to a server that falls silent with it, and no more', async (t) => {
+  it('gives only one message to a mail server that falls silent', async (t) => {
     const { night, recipients } = await site(t);
     const lines = ['220 x', '250 x', '250 sender', '250 recipient', '354 go on', null];
     const port = await scriptedServer(t, lines);
     const settings = night({ mail_server: `smtp://127.0.0.1:${port}` }).settings;
-    // The server's lines come from this same process: longer than that stands still.
+    // The server is in this process: longer than a busy machine stops both.
     const mailer = () => createMailer(settings, 'login1', { connect: 60_000, answer: 12_000 });
     const outcome = await runOnce(night({}, { mailer }));
     assert.deepEqual(outcome.mails, { sent: 0, before: 0, refused: 0, doubt: 1, left: 3 });
@@ -276,7 +276,7 @@ describe('a night', () => {
     assert.deepEqual(recipients(), ['bob', 'carol', 'ops']);
   });
 
-  it('without mail leaves the mails to a run that sends them', async (t) => {
+  it('without mail leaves its mails to the next run with mail', async (t) => {
     const { night, recipients } = await site(t);
     const outcome = await runOnce(night(), { mail: false });
     assert.deepEqual([outcome.done, recipients()], [['2026-11-20'], []]);
@@ -302,12 +302,12 @@ describe('a night', () => {
     assert.deepEqual(recipients(), ['alice', 'bob', 'carol', 'ops']);
   });
 
-  it('killed between two mails sends none twice', async (t) => {
+  it('that is killed between two mails sends none twice', async (t) => {
     const { night, recipients, sink, directory } = await site(t);
     const script = join(__dirname, 'run-one-night.js');
     const child = spawn(process.execPath, [script, directory, String(sink.port)], { stdio: 'inherit' });
     const ended = new Promise((resolve) => child.on('exit', (_code, signal) => resolve(signal)));
-    // The server has bob's message, and dies with its answer unheard.
+    // The mail server has bob's message; the night is killed before it hears so.
     sink.answer = (to) => {
       if (to.startsWith('bob')) child.kill('SIGKILL');
       return null;
@@ -320,7 +320,7 @@ describe('a night', () => {
     assert.match(sink.mails.at(-1)?.text ?? '', /digest for bob: an earlier run ended while it was being sent/);
   });
 
-  it('belongs to one of two that begin at once', async (t) => {
+  it('is done by only one of two runs that begin at once', async (t) => {
     const { night, recipients } = await site(t);
     const both = await Promise.allSettled([runOnce(night()), runOnce(night())]);
     assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);

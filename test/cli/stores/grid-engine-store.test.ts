@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal } from '../fake-terminal';
 import { runCommand, type Answer } from '../../support/qmemacct';
 
-/** A host with Grid Engine's accounting and nothing of ours. */
+/** A host with these lines in Grid Engine's accounting file, and without an accounting DB. */
 function host(
   lines: string,
   settings = '',
@@ -54,14 +54,14 @@ describe('a host without an accounting DB', () => {
     assert.match(first.warnings, /"qmemacct import" reads all of it/);
   });
 
-  it("judges jobs by the site's own request", async () => {
+  it('judges jobs by the request_complex of the site', async () => {
     const line = sampleLine(1, { start: hourAgo }).replace('-l h_vmem=1G', '-l h_vmem=1G,site_mem=500M');
     const { run } = host(line, 'request_complex = ["site_mem"]\n');
     const { output } = await run('job', '1');
     assert.match(output, /Memory +500 MiB /);
   });
 
-  it('is no help where the DB is there and damaged: its jobs were sampled', async () => {
+  it('differs from one with a damaged DB, which is an error', async () => {
     const { directory, run } = host(sampleLine(1, { start: hourAgo }));
     writeFileSync(join(directory, 'none.db'), 'no database at all'.repeat(1000));
     for (const words of [['job', '1'], ['jobs'], ['top', 'owners'], ['report']]) {
@@ -72,7 +72,7 @@ describe('a host without an accounting DB', () => {
     }
   });
 
-  it('does not say that a job was not sampled, or had no limit', async () => {
+  it('does not claim that a job was not sampled, or had no limit', async () => {
     const line = sampleLine(1, { start: hourAgo }).replace('-l h_vmem=1G', '-l arch=lx-amd64');
     const { output } = await host(line).run('job', '1');
     assert.match(output, /Memory +not known /);
@@ -80,7 +80,7 @@ describe('a host without an accounting DB', () => {
     assert.doesNotMatch(output, /It was not sampled|no limit/);
   });
 
-  it('leaves nothing behind', async (t) => {
+  it('leaves no temporary file behind', async (t) => {
     const before = process.env.TMPDIR;
     t.after(() => (before === undefined ? delete process.env.TMPDIR : (process.env.TMPDIR = before)));
     const { directory, run } = host(sampleLine(1, { start: hourAgo }));

@@ -33,11 +33,11 @@ describe('the deliverer of the accounting DB', () => {
     }
   });
 
-  it('stays root where that is who delivers', asRoot, () => {
+  it('stays root where deliver_as is root', asRoot, () => {
     assert.match(become('root'), /^Uid: 0 0 0 0 /);
   });
 
-  it('is somebody', asRoot, () => {
+  it('is refused where deliver_as is no user', asRoot, () => {
     assert.throws(() => {
       becomeDeliverer({ deliver_as: 'no-such-user' });
     }, /deliver_as = "no-such-user": no such user/);

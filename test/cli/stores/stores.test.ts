@@ -49,7 +49,7 @@ describe('ownStorePath', () => {
 });
 
 describe('chooseStores', () => {
-  it("is the one given, else the site's and the user's own", () => {
+  it("chooses the store that is given, else the site's and the user's own", () => {
     assert.deepEqual(chooseStores('/x.db', '/site.db', {}), [{ path: '/x.db', whose: 'given' }]);
     assert.deepEqual(chooseStores(undefined, '/site.db', { HOME: '/h' }), [
       { path: '/site.db', whose: 'site' },
@@ -57,7 +57,7 @@ describe('chooseStores', () => {
     ]);
   });
 
-  it('reads no store twice', () => {
+  it('chooses no store twice', () => {
     const own = ownStorePath({ HOME: '/h' });
     assert.deepEqual(chooseStores(undefined, own, { HOME: '/h' }), [{ path: own, whose: 'site' }]);
   });
@@ -69,12 +69,12 @@ describe('openStores', () => {
     { path: absent, whose: 'own' },
   ] as const;
 
-  it('passes over what does not exist', async () => {
+  it('skips a store that does not exist', async () => {
     const stores = await openStores(choices, () => reader);
     assert.deepEqual(stores, { readers: [reader], own: null, opened: [present], problems: [], missing: [absent] });
   });
 
-  it('tells in one line why a store cannot be read, and goes on', async () => {
+  it('says in one line why a store cannot be read, and opens the others', async () => {
     const both = [choices[0], { path: present, whose: 'own' }] as const;
     let calls = 0;
     const stores = await openStores(both, () => {
@@ -88,7 +88,7 @@ describe('openStores', () => {
     ]);
   });
 
-  it("keeps a store's own words", async () => {
+  it('keeps the problem and the fix of a StoreError', async () => {
     const stores = await openStores([choices[0]], () => {
       throw new StoreError(present, 'is not a database', 'restore it', false);
     });
@@ -98,12 +98,12 @@ describe('openStores', () => {
     );
   });
 
-  it('says what is missing where there is nothing at all', async () => {
+  it('says which store is missing where there is none', async () => {
     const stores = await openStores([choices[1]], () => reader);
     assert.match(noStoreMessage(stores), /absent\.db does not exist; it comes with the first job/);
   });
 
-  it("asks the site's server for the site's store, where that cannot be read or is not here", async () => {
+  it("asks the site's server where the site's store cannot be read or is not on this host", async () => {
     const denied = (): never => {
       throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
     };
@@ -122,7 +122,7 @@ describe('openStores', () => {
     assert.deepEqual(notHere, { readers: [remote], own: null, opened: [byServer(absent)], problems: [], missing: [] });
   });
 
-  it("counts the user's own word in the user's own store, and in no other", async () => {
+  it("counts self-reported records in the user's own store, and in no other", async () => {
     const asked: (boolean | undefined)[] = [];
     const empty = memoryReader([]);
     const counting: AccountingReader = {
@@ -139,7 +139,7 @@ describe('openStores', () => {
     assert.deepEqual(asked, [true, undefined, undefined]);
   });
 
-  it('counts it in the lines of jobs as in the records of a real store', async () => {
+  it('counts self-reported records alike in the lines of jobs and in the records of a store', async () => {
     const path = temporaryStore();
     const store = openSqliteStore(path, 0o600);
     await store.merge([{ ...ordinary, trust: 'self-reported' }]);
@@ -171,22 +171,23 @@ describe('openStores', () => {
     assert.deepEqual((await openStores([choices[0]], () => reader, server)).opened, [present]);
   });
 
-  it('says what was tried where the server does not help', async () => {
+  it('says why the server did not help', async () => {
     const here = [choices[0]] as const;
     const broken = (): never => {
       throw new StoreError(present, 'is not a database', 'restore it', false);
     };
     const fails = (error: Error) => ({ socket: '/s', ask: () => Promise.reject(error) });
     const noSocket = Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
-    const told = async (error: Error): Promise<string> => noStoreMessage(await openStores(here, broken, fails(error)));
+    const message = async (error: Error): Promise<string> =>
+      noStoreMessage(await openStores(here, broken, fails(error)));
     const head = `the site's accounting DB ${present} can't be read: is not a database; restore it;`;
-    assert.equal(await told(noSocket), `${head} no "qmemacct serve" at /s answers for it`);
+    assert.equal(await message(noSocket), `${head} no "qmemacct serve" at /s answers for it`);
     assert.equal(
-      await told(new Error('it closed the connection')),
+      await message(new Error('it closed the connection')),
       `${head} "qmemacct serve" at /s does not answer for it: it closed the connection`,
     );
     assert.equal(
-      await told(new StoreError('the server', 'it is locked', 'wait', true)),
+      await message(new StoreError('the server', 'it is locked', 'wait', true)),
       `${head} "qmemacct serve" at /s can't read it: it is locked`,
     );
     const absentAlone = await openStores([{ path: absent, whose: 'site' }], () => reader, fails(noSocket));
@@ -222,12 +223,12 @@ describe('commandStores', () => {
     Promise.resolve(memoryReader(records));
   const none = (): Promise<GridEngineStore> => Promise.reject(new Error('no cell'));
 
-  it("misses the site's accounting DB, though the caller has one", async () => {
+  it("reports that the site's accounting DB is not on this host, though the caller has one", async () => {
     const stores = await open(undefined, '(run)', none);
     assert.deepEqual([stores.readers.length, stores.problems], [1, [missed]]);
   });
 
-  it("goes on to Grid Engine's own accounting beside what the caller has measured, but not what was imported", async () => {
+  it("adds Grid Engine's accounting to what the caller has measured, not to what the caller has imported", async () => {
     const found = (): Promise<GridEngineStore> => Promise.resolve({ reader: gridEngineReader, says: 'from the file' });
     const measured = await open(undefined, '(run)', found);
     assert.deepEqual(
@@ -238,13 +239,13 @@ describe('commandStores', () => {
     assert.deepEqual([imported.readers.length, imported.problems], [1, [missed]]);
   });
 
-  it('says that a file of Grid Engine is there that it may not read', async () => {
+  it("says that Grid Engine's own accounting cannot be read", async () => {
     const denied = Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
     const stores = await open(undefined, '(run)', () => Promise.reject(denied));
     assert.match(stores.problems.join(), /is not on this host,Grid Engine's own accounting can't be read: EACCES/);
   });
 
-  it('takes a path that was given for a mistake where nothing is there', async () => {
+  it('asks to check a given path where no file is there', async () => {
     const stores = await open(absent, '(run)', none);
     assert.equal(noStoreMessage(stores), `${absent} does not exist; check the path`);
   });
