@@ -11,7 +11,7 @@ import type { JobRecord } from '../../../src/record/record';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { settingsToml } from '../../../src/record/settings';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
-import { COMMAND, qmemacctMeanwhile } from '../../support/qmemacct';
+import { COMMAND, runCommand, type Answer } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { serveOnSocket } from '../../live/snapshot-server';
 import { httpServer, sinkSettings, tcpServer, type Asked } from '../../export/push/servers';
@@ -100,10 +100,12 @@ function start({ config }: Place, ...words: readonly string[]): ChildProcess {
   });
 }
 
-async function run({ config }: Place, ...words: readonly string[]): Promise<{ status: number | null; said: string }> {
-  const { status, stderr } = await qmemacctMeanwhile(['--config', config, 'export', 'push', '--once', ...words]);
-  return { status, said: stderr };
+/** Pushes once, in this process. */
+function run({ config }: Place, ...words: readonly string[]): Promise<Answer> {
+  return runCommand(['--config', config, 'export', 'push', '--once', ...words]);
 }
+
+const SENT: Answer = { status: 0, output: '', warnings: '' };
 
 const elastic = (port: number) =>
   ({ kind: 'elasticsearch', address: `http://127.0.0.1:${port}/qmemacct`, what: 'records' }) as const;
@@ -122,17 +124,17 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     const running = job(4, NOW, { status: 'running', ended_at: null, revision: NOW });
     const lost = job(7, NOW, { status: 'lost', started_at: iso(NOW - 5 * 3_600_000), ended_at: null });
     await place.merge([...whole(1), job(2, NOW), alone, running, lineOf(job(5, NOW - 5 * 3_600_000)), lost]);
-    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(await run(place), SENT);
     assert.deepEqual(index.jobs, [1, 5]);
     const lineOfLost = lineOf({ ...lost, ended_at: iso(NOW) });
     await place.merge([lineOf(job(2, NOW)), job(3, NOW), job(4, NOW), lineOf(job(4, NOW)), ...whole(6), lineOfLost]);
-    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(await run(place), SENT);
     assert.deepEqual(index.jobs, [1, 2, 3, 4, 5, 6, 7]);
     assert.ok([...index.documents.values()].every(({ ended_at: end }) => end !== null));
     const [three] = [...index.documents.values()].filter(({ job_id: number }) => number === 3);
     assert.deepEqual([three?.peak_rss_lower_bytes, three?.failed], [2 ** 30, 0]);
     const before = asked.length;
-    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(await run(place), SENT);
     assert.equal(asked.length, before);
     assert.equal(index.known, 0);
   });
@@ -146,12 +148,12 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     });
     const place = placeFor(t, elastic(port));
     await place.merge(numbers(1, 3).flatMap((id) => whole(id)));
-    const { status, said } = await run(place);
+    const { status, warnings } = await run(place);
     assert.equal(status, 3);
-    assert.equal(said, 'qmemacct: export "elasticsearch": nothing is sent: status 503: maintenance\n');
+    assert.equal(warnings, 'qmemacct: export "elasticsearch": nothing is sent: status 503: maintenance\n');
     await place.merge(numbers(4, 6).flatMap((id) => whole(id)));
     isAway = false;
-    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(await run(place), SENT);
     assert.deepEqual(index.jobs, numbers(1, 6));
   });
 
@@ -174,7 +176,7 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     await ended;
     assert.equal(index.documents.size, 1000);
     hold = null;
-    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(await run(place), SENT);
     assert.deepEqual(index.jobs, numbers(1, 1700));
     // The page that was sent, but not noted as sent.
     assert.equal(index.known, 500);
@@ -194,7 +196,7 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     await Promise.race([first, once(child, 'close').then(() => assert.fail('it ended'))]);
     const second = await run(place);
     assert.deepEqual(
-      [second.status, second.said],
+      [second.status, second.warnings],
       [3, 'qmemacct: export "elasticsearch": another "qmemacct export push" sends there already\n'],
     );
     const later = new Promise<void>((resolve) => (heard = resolve));
@@ -216,12 +218,12 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     const anew = /the accounting DB is another one, or an earlier state of it: all of its records are sent/;
     const other = await run(place);
     assert.equal(other.status, 0);
-    assert.match(other.said, anew);
+    assert.match(other.warnings, anew);
     assert.deepEqual(index.jobs, numbers(1, 20));
     const state = JSON.parse(readFileSync(file, 'utf8')) as { position: number; dropped: number };
     assert.equal(state.dropped, 2);
     writeFileSync(file, JSON.stringify({ ...state, position: state.position + 1 }));
-    assert.match((await run(place)).said, anew);
+    assert.match((await run(place)).warnings, anew);
     assert.equal(index.known, 20);
   });
 
@@ -231,13 +233,13 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     const place = placeFor(t, elastic(port));
     await place.merge(whole(1));
     await place.merge(whole(2, NOW - 900 * 86_400_000));
-    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(await run(place), SENT);
     await place.prune();
     const before = asked.length;
-    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(await run(place), SENT);
     assert.equal(asked.length, before);
     await place.merge(whole(3));
-    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(await run(place), SENT);
     assert.deepEqual([index.jobs, index.known], [[1, 2, 3], 0]);
   });
 
@@ -255,8 +257,8 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     });
     const place = placeFor(t, { kind: 'graphite', address: `tcp://127.0.0.1:${port}`, what: 'cluster' });
     writeFileSync(place.config, `serve_socket = "${socket}"\n${readFileSync(place.config, 'utf8')}`);
-    const { status, said } = await run(place);
-    assert.deepEqual([status, said], [0, '']);
+    const { status, warnings } = await run(place);
+    assert.deepEqual([status, warnings], [0, '']);
     assert.match(lines.join(''), /^qmemacct\.running_jobs 7 \d+\nqmemacct\.host_up\.n1 1 \d+\n$/);
   });
 
@@ -287,10 +289,10 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     await place.merge(whole(1));
     const state = join(place.directory, 'state');
     damagedNodeDb(state);
-    const { status, said } = await run(place);
+    const { status, warnings } = await run(place);
     assert.deepEqual([status, index.jobs], [3, [1]]);
     assert.equal(
-      said,
+      warnings,
       `qmemacct: export "influx": ${state}/node.db can't be read: database disk image is malformed; "qmemacct doctor" says what helps\n`,
     );
   });
@@ -299,14 +301,15 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     const place = placeFor(t, elastic(1), { kind: 'influx', address: 'http://127.0.0.1:1/write', what: 'node' });
     const node = await run(place, 'influx');
     assert.equal(node.status, 3);
-    assert.match(node.said, /^qmemacct: export "influx": .*node\.db does not exist on .*\n$/);
+    assert.match(node.warnings, /^qmemacct: export "influx": .*node\.db does not exist on .*\n$/);
     const unknown = await run(place, 'kafka');
     assert.deepEqual(unknown, {
       status: 2,
-      said: 'qmemacct: "kafka" is the name of no [[export]]; these are: elasticsearch, influx\n',
+      output: '',
+      warnings: 'qmemacct: "kafka" is the name of no [[export]]; these are: elasticsearch, influx\n',
     });
     writeFileSync(place.config, '');
-    assert.match((await run(place)).said, /has no \[\[export\]\]; docs\/settings\.md says how/);
+    assert.match((await run(place)).warnings, /has no \[\[export\]\]; docs\/settings\.md says how/);
   });
 
   it('has a unit that systemd accepts', { skip: !existsSync(ANALYSE) && 'no systemd-analyze' }, () => {
