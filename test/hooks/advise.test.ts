@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
 import { programDigest } from '../../src/gridengine/program';
 import { needing, pastJobs } from '../report/past-jobs';
@@ -58,45 +58,59 @@ async function verify(lines: readonly string[], environment: Environment): Promi
   return { said, errors: readFileSync(path('err'), 'utf8'), terminal: terminal.replaceAll('\r', '') };
 }
 
-const ACCEPTED: Answer = { said: ['STARTED', 'RESULT STATE ACCEPT'], errors: '', terminal: '' };
+/** The answer where this many jobs are accepted as they are, and nothing is shown. */
+const accepted = (jobs: number): Answer => ({
+  said: Array.from({ length: jobs }, () => ['STARTED', 'RESULT STATE ACCEPT']).flat(),
+  errors: '',
+  terminal: '',
+});
+const ACCEPTED = accepted(1);
 
-/** A server with records of sixty runs that needed 1.75 to 1.98 GiB per slot. */
-function serverWithRuns(t: TestContext, advise_submissions: 'warn' | 'rewrite' = 'warn'): Promise<TestSite> {
+/** A server with records of sixty runs that needed 1.75 to 1.98 GiB per slot; the caller stops it. */
+function serverWithRuns(advise_submissions: 'warn' | 'rewrite'): Promise<TestSite> {
   const records = pastJobs(60, (index) => needing(7 + ((index * 7) % 10) / 10));
-  return startTestSite(t, { records, settings: { advise_submissions }, now: () => Date.parse('2026-11-05T00:00:00Z') });
+  const now = (): number => Date.parse('2026-11-05T00:00:00Z');
+  return startTestSite({ after: () => undefined }, { records, settings: { advise_submissions }, now });
 }
 
 const TOO_MUCH =
   /^qmemacct: h_vmem=16G is \d times what is needed: of 60 such runs the largest needed 1\.98 GiB, h_vmem=2(?:\.\d)?G is enough for 99 % of them\n$/;
 
 describe('hooks/advise.jsv', () => {
-  it('warns on the terminal of a request that is far off, and leaves the job as it is', async (t) => {
-    const { socket } = await serverWithRuns(t);
+  const sites: TestSite[] = [];
+  let [warning, rewriting] = ['', ''];
+
+  before(async () => {
+    for (const rule of ['warn', 'rewrite'] as const) sites.push(await serverWithRuns(rule));
+    [warning = '', rewriting = ''] = sites.map(({ socket }) => socket);
+  });
+  after(() => Promise.all(sites.map(({ stop }) => stop())));
+
+  it('warns on the terminal of a request that is far off, and leaves the job as it is', async () => {
     const verifyJob = (requests: string): Promise<Answer> =>
-      verify(submission({ l_hard: requests }), { QMEMACCT_SOCKET: socket });
+      verify(submission({ l_hard: requests }), { QMEMACCT_SOCKET: warning });
     const { terminal, ...much } = await verifyJob('h_vmem=16G,h_rt=3600');
     assert.deepEqual({ ...much, terminal: '' }, ACCEPTED);
     assert.match(terminal, TOO_MUCH);
     const little = await verifyJob('h_vmem=1G');
     assert.deepEqual(little.said, ACCEPTED.said);
     assert.match(little.terminal, /^qmemacct: h_vmem=1G is too little: of 60 such runs the largest needed 1\.98 GiB, /);
-    for (const fitting of ['h_vmem=3G', 'h_rt=3600', 'h_vmem=INFINITY', 'mem_free=16G'])
-      assert.deepEqual(await verifyJob(fitting), ACCEPTED, fitting);
+    const fitting = ['h_vmem=3G', 'h_rt=3600', 'h_vmem=INFINITY', 'mem_free=16G'];
+    const jobs = fitting.flatMap((requests) => submission({ l_hard: requests }));
+    assert.deepEqual(await verify(jobs, { QMEMACCT_SOCKET: warning }), accepted(fitting.length));
   });
 
-  it('uses the name of the script for a job without a name, and verifies one job after the other', async (t) => {
-    const { socket } = await serverWithRuns(t);
+  it('uses the name of the script for a job without a name, and verifies one job after the other', async () => {
     const unnamed = submission({ l_hard: 'h_vmem=16G' }).filter((line) => !line.startsWith('PARAM N '));
     const other = submission({ l_hard: 'h_vmem=16G', N: 'unknown' });
-    const { said, errors, terminal } = await verify([...unnamed, ...other], { QMEMACCT_SOCKET: socket });
-    assert.deepEqual([said, errors], [[...ACCEPTED.said, ...ACCEPTED.said], '']);
+    const { said, errors, terminal } = await verify([...unnamed, ...other], { QMEMACCT_SOCKET: warning });
+    assert.deepEqual([said, errors], [accepted(2).said, '']);
     assert.match(terminal, TOO_MUCH);
   });
 
-  it('sets the request where the site rewrites submissions, unless the job declines', async (t) => {
-    const { socket } = await serverWithRuns(t, 'rewrite');
+  it('sets the request where the site rewrites submissions, unless the job declines', async () => {
     const verifyJob = (more: Readonly<Record<string, string>>): Promise<Answer> =>
-      verify(submission({ l_hard: 'h_rt=3600,h_vmem=16G,mem_free=1G', ...more }), { QMEMACCT_SOCKET: socket });
+      verify(submission({ l_hard: 'h_rt=3600,h_vmem=16G,mem_free=1G', ...more }), { QMEMACCT_SOCKET: rewriting });
     const { said, errors, terminal } = await verifyJob({});
     assert.equal(errors, '');
     assert.match(
@@ -109,46 +123,52 @@ describe('hooks/advise.jsv', () => {
   });
 
   it('asks with the digest of the program that the record of the job will have', async (t) => {
-    let asked = '';
+    const asked: string[] = [];
     const socket = await answering(t, (client) =>
-      client.on('data', (piece) => client.end(void (asked += piece.toString()))),
+      client.on('data', (piece) => client.end(void asked.push(piece.toString()))),
     );
-    const script = join(temporaryDirectory(), 'run7.sh');
-    const programOf = async (parameters: Readonly<Record<string, string>>): Promise<string | undefined> => {
-      asked = '';
-      const job = submission({ l_hard: 'h_vmem=16G', CMDNAME: script, cwd: '/data/s1', ...parameters });
-      assert.deepEqual(await verify(job, { QMEMACCT_SOCKET: socket, HOME: '/home/bob' }), ACCEPTED);
-      assert.match(asked, /^GET /);
-      return /[?&]program=([^& ]*)/.exec(asked)?.[1];
+    const directory = temporaryDirectory();
+    const scriptOf = (name: string, text: string | Buffer): string => {
+      const path = join(directory, name);
+      writeFileSync(path, text);
+      return path;
     };
+    const plain = Buffer.from('#!/bin/sh\n#$ -N x\n\ncd work/3f/a01b\nsim 12 "$1"\n# end');
     const texts = [
-      '#!/bin/sh\n#$ -N x\n\ncd work/3f/a01b\nsim 12 "$1"\n# end',
-      'no newline \u00e9\u{1f600}',
-      '\r\n\0deadbeef cafe1\n',
-      '',
-      'x'.repeat(65_536),
+      plain,
+      ...['no newline \u00e9\u{1f600}', '\r\n\0deadbeef cafe1\n', '', 'x'.repeat(65_536)].map((text) =>
+        Buffer.from(text),
+      ),
+      Buffer.from([0xff, 0x30, 0x0a, 0xe9]),
     ];
-    for (const text of [...texts, Buffer.from([0xff, 0x30, 0x0a, 0xe9])]) {
-      writeFileSync(script, text);
-      assert.equal(await programOf({}), programDigest({ script: Buffer.from(text) }, '/data/s1'));
+    const cwd = '/data/s1';
+    const script = scriptOf('run7.sh', plain);
+    const fifo = join(directory, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const command = '/opt/sim-2.1/bin/sim';
+    const cases: readonly (readonly [job: Readonly<Record<string, string>>, program: string | null | undefined])[] = [
+      ...texts.map(
+        (text, index) =>
+          [{ CMDNAME: scriptOf(`text${index}.sh`, text), cwd }, programDigest({ script: text }, cwd)] as const,
+      ),
+      [{ CMDNAME: script }, programDigest({ script: plain }, '/home/bob')],
+      [{ CMDNAME: command, b: 'y', cwd }, programDigest({ command }, '/data/s22')],
+      // A script that is not on this host, is too long, is a FIFO, or comes from standard input.
+      [{ CMDNAME: script, CONTEXT: 'server', cwd }, undefined],
+      [{ CMDNAME: scriptOf('long.sh', 'x'.repeat(65_537)), cwd }, undefined],
+      [{ CMDNAME: fifo, cwd }, undefined],
+      [{ CMDNAME: 'STDIN', cwd }, undefined],
+    ];
+    const jobs = cases.flatMap(([job]) => submission({ l_hard: 'h_vmem=16G', ...job }));
+    assert.deepEqual(await verify(jobs, { QMEMACCT_SOCKET: socket, HOME: '/home/bob' }), accepted(cases.length));
+    assert.equal(asked.length, cases.length);
+    for (const [index, [job, program]] of cases.entries()) {
+      assert.match(asked[index] ?? '', /^GET /);
+      assert.equal(/[?&]program=([^& ]*)/.exec(asked[index] ?? '')?.[1], program, JSON.stringify(job));
     }
-    const command = { b: 'y', CMDNAME: '/opt/sim-2.1/bin/sim' };
-    assert.equal(await programOf(command), programDigest({ command: command.CMDNAME }, '/data/s22'));
-    const unset = submission({ l_hard: 'h_vmem=16G', CMDNAME: script });
-    await verify(unset, { QMEMACCT_SOCKET: socket, HOME: '/home/bob' });
-    assert.match(asked, new RegExp(`program=[0-9a-f]{8}\\.${programDigest({ command: '/home/bob' }, null)}&`));
-
-    assert.equal(await programOf({ CONTEXT: 'server' }), undefined, 'the script is not on this host');
-    writeFileSync(script, 'x'.repeat(65_537));
-    assert.equal(await programOf({}), undefined, 'the script is too long');
-    rmSync(script);
-    execFileSync('mkfifo', [script]);
-    assert.equal(await programOf({}), undefined, 'the script is a FIFO');
-    assert.equal(await programOf({ CMDNAME: 'STDIN' }), undefined, 'the script comes from standard input');
   });
 
-  it('accepts hostile jobs as they are', async (t) => {
-    const { socket } = await serverWithRuns(t, 'rewrite');
+  it('accepts hostile jobs as they are', async () => {
     const mark = join(temporaryDirectory(), 'mark');
     const names = [
       `$(touch ${mark})`,
@@ -166,8 +186,7 @@ describe('hooks/advise.jsv', () => {
       [...submission({ l_hard: 'h_vmem=16G' }).slice(0, -1), 'PARAM l_hard all.q', 'BEGIN'],
       ['START', 'PARAM', 'PARAM x', 'NONSENSE', '', 'BEGIN'],
     ];
-    const { said, errors, terminal } = await verify(jobs.flat(), { QMEMACCT_SOCKET: socket });
-    assert.deepEqual([said, errors, terminal], [jobs.flatMap(() => ACCEPTED.said), '', '']);
+    assert.deepEqual(await verify(jobs.flat(), { QMEMACCT_SOCKET: rewriting }), accepted(jobs.length));
     assert.equal(existsSync(mark), false);
   });
 
@@ -199,14 +218,14 @@ describe('hooks/advise.jsv', () => {
       `${head}refuse h_vmem=1G such\n`,
       `${head}set h_rss=1G `.padEnd(100_000, 'x'),
     ];
-    for (const answer of garbage) {
-      const path = await answering(t, (socket) => socket.end(answer));
-      assert.deepEqual(await verify(job, { QMEMACCT_SOCKET: path }), ACCEPTED, answer.slice(0, 80));
-    }
+    const left = [...garbage];
+    const path = await answering(t, (socket) => socket.end(left.shift() ?? ''));
+    const jobs = garbage.flatMap(() => job);
+    assert.deepEqual(await verify(jobs, { QMEMACCT_SOCKET: path }), accepted(garbage.length));
+    assert.deepEqual(left, []);
   });
 
-  it("needs none of perl's libraries, which take longer to load than the server takes to answer", async (t) => {
-    const { socket } = await serverWithRuns(t);
+  it("needs none of perl's libraries, which take longer to load than the server takes to answer", async () => {
     const directory = temporaryDirectory();
     const perl = execFileSync('/bin/sh', ['-c', 'command -v perl'], { encoding: 'utf8' }).trim();
     writeFileSync(join(directory, 'NoLibraries.pm'), 'require strict; @INC = (); 1;\n');
@@ -214,7 +233,7 @@ describe('hooks/advise.jsv', () => {
       mode: 0o755,
     });
     const { said, terminal } = await verify(submission({ l_hard: 'h_vmem=16G' }), {
-      QMEMACCT_SOCKET: socket,
+      QMEMACCT_SOCKET: warning,
       PATH: `${directory}:${process.env.PATH}`,
     });
     assert.deepEqual(said, ACCEPTED.said);
