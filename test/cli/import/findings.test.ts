@@ -14,7 +14,7 @@ import { ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal } from '../fake-terminal';
 
-it("an import counts a job whose record ends later in the second that is its line's end", async () => {
+it('an import counts a job whose record ends less than a second after its line', async () => {
   const start = 1_763_700_000;
   const at = (seconds: number): string => new Date((start + seconds) * 1000).toISOString();
   const file = join(temporaryDirectory(), 'accounting');

@@ -26,7 +26,7 @@ describe('mail_server', () => {
     });
   });
 
-  it('is refused with the reason, and without the password', () => {
+  it('is refused with the reason, which never shows the password', () => {
     const wrong = (text: string, pattern: RegExp): void => {
       assert.throws(() => parseMailServer(text), pattern);
     };

@@ -45,7 +45,7 @@ describe('the ledger', () => {
     openLedger(directory, 'login2 18 x', failOn).close();
   });
 
-  it('grants each mail once, also to later runs', () => {
+  it('grants each mail only once, also across runs', () => {
     const directory = join(temporaryDirectory(), 'nightly');
     const ledger = openLedger(directory, 'a', failOn);
     assert.equal(ledger.stateOf(DAY, mail), 'open');
