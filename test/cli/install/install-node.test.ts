@@ -81,6 +81,13 @@ async function install(host: Host, source = PROGRAM): Promise<string> {
   return installation.version.name;
 }
 
+/** Installs without the self-test: for tests of what comes after an installation. */
+async function installUntested(host: Host, source = PROGRAM): Promise<string> {
+  const { version, preparations, activations } = planned(host, source);
+  await applySteps([...preparations, ...activations], ignore, (warning) => assert.fail(warning));
+  return version.name;
+}
+
 /** The same program with this text at the end of a hook. */
 function otherBuild(host: Host, name: string, change: string, hook = 'prolog.sh'): string {
   const copy = join(host.top, name);
@@ -169,7 +176,7 @@ describe('install --node', asRoot, () => {
 
   it('starts the listener at once and after each boot; the next build takes over, and an uninstallation ends it', async () => {
     const host = newHost();
-    const first = await install(host);
+    const first = await installUntested(host);
     const settings = loadSettings(host.settingsPath);
     const listener = (): number => runningListener(settings)?.pid ?? assert.fail('no listener');
     const programOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ');
@@ -211,8 +218,8 @@ describe('install --node', asRoot, () => {
 
   it('keeps the previous build, prunes older ones, and fixes a damaged one', async () => {
     const host = newHost();
-    const first = await install(host);
-    const second = await install(host, otherBuild(host, 'second', '# second\n'));
+    const first = await installUntested(host);
+    const second = await installUntested(host, otherBuild(host, 'second', '# second\n'));
     assert.notEqual(second, first);
     assert.equal(currentOf(host), second);
     assert.ok(existsSync(join(host.prefix, first)));
@@ -340,14 +347,14 @@ describe('uninstall --node', asRoot, () => {
 
   it('removes all at once where there is no Grid Engine, and the records too with --purge', async () => {
     const host = newHost();
-    await install(host);
+    await installUntested(host);
     assert.deepEqual(await remove(host, { kind: 'alone' }, new Date(), true), []);
     assert.ok(![host.prefix, host.state, host.settingsPath].some((path) => existsSync(path)));
   });
 
   it('says how the hooks that stay are removed later, also where the program itself is removed', async () => {
     const host = newHost();
-    const name = await install(host);
+    const name = await installUntested(host);
     const away = { kind: 'named', reason: 'qmaster does not answer' } as const;
     const [gone] = await remove(host, away, new Date(), false, join(host.prefix, name));
     assert.ok(
@@ -363,7 +370,7 @@ describe('uninstall --node', asRoot, () => {
 
   it('removes what killed installations have left', async () => {
     const host = newHost();
-    await install(host);
+    await installUntested(host);
     const left = ['.0.1.0-0123456789.0123456789ab', '.current.0123456789ab', '.uninstalled.0123456789ab'];
     const leave = (): void => {
       for (const name of left) {
@@ -384,7 +391,7 @@ describe('uninstall --node', asRoot, () => {
 
   it("leaves hooks that start the site's own hooks where hook.conf is damaged", async () => {
     const host = newHost();
-    await install(host);
+    await installUntested(host);
     writeFileSync(join(host.prefix, 'current', 'hooks', 'hook.conf'), '');
     await remove(host, { kind: 'named', reason: 'the queue all.q names them' });
     const site = join(host.top, 'site.sh');
@@ -395,7 +402,7 @@ describe('uninstall --node', asRoot, () => {
 
   it('can be followed by another installation', async () => {
     const host = newHost();
-    const name = await install(host);
+    const name = await installUntested(host);
     await remove(host, { kind: 'named', reason: 'x' });
     assert.equal(await install(host), name);
     assert.equal(currentOf(host), name);
