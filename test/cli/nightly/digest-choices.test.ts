@@ -29,7 +29,7 @@ describe('choices about digests', () => {
     }
     assert.equal(readdirSync(directory).length, 1);
     assert.equal(statSync(join(directory, readdirSync(directory)[0] ?? '')).mode & 0o777, 0o644);
-    assert.deepEqual(said(directory), [[uid, 'on']]);
+    assert.deepEqual(choicesIn(directory), [[uid, 'on']]);
   });
 
   it('keep which other mails were asked for, and since when', { skip: uid !== 0 && 'needs root' }, async () => {
@@ -56,17 +56,17 @@ describe('choices about digests', () => {
     writeFileSync(join(directory, `${uid}.x`), 'on\n');
     writeFileSync(join(directory, fileName(uid, 'bbbbbbbbbbbbbbbb')), 'maybe\n');
     linkSync(outside, join(directory, fileName(uid, 'cccccccccccccccc')));
-    assert.deepEqual(said(directory), []);
+    assert.deepEqual(choicesIn(directory), []);
     writeChoice(directory, 'off');
-    assert.deepEqual(said(directory), [[uid, 'off']]);
+    assert.deepEqual(choicesIn(directory), [[uid, 'off']]);
   });
 
   it('of another user count where that user owns the file', { skip: uid !== 0 && 'needs root' }, () => {
     const directory = temporaryDirectory();
     writeFileSync(join(directory, fileName(12345)), 'on\n');
-    assert.deepEqual(said(directory), []);
+    assert.deepEqual(choicesIn(directory), []);
     chownSync(join(directory, fileName(12345)), 12345, 12345);
-    assert.deepEqual(said(directory), [[12345, 'on']]);
+    assert.deepEqual(choicesIn(directory), [[12345, 'on']]);
   });
 
   it('are found however many files another user has put there', { skip: uid !== 0 && 'needs root' }, () => {
@@ -99,7 +99,7 @@ describe('choices about digests', () => {
   });
 
   it('are none where there is no directory, in which none can be written either', () => {
-    assert.deepEqual(said('/nonexistent/digest'), []);
+    assert.deepEqual(choicesIn('/nonexistent/digest'), []);
     assert.throws(() => writeChoice('/nonexistent/digest', 'on'), { code: 'ENOENT' });
   });
 
