@@ -12,12 +12,12 @@ import { burnerCommand, mib, withSite, type Site } from './site';
 const USER = 'gealice';
 const MASTER = 'ge0';
 const JSV = join(packageRoot(), 'hooks', 'advise.jsv');
-/** A loaded machine is no reason to be silent here. */
+/** Seconds that the JSV waits for the server, for a loaded machine: after that it says nothing. */
 const PATIENT = { QMEMACCT_PATIENCE: '60' };
 const DAY_MS = 86_400_000;
 
 /** Past runs on one slot that needed 300 to 400 MiB, stored by the user of the accounting DB. */
-async function remember({ product }: Site): Promise<void> {
+async function storePastRuns({ product }: Site): Promise<void> {
   const { uid, gid } = statSync(dirname(product.accounting));
   process.setegid?.(gid);
   process.seteuid?.(uid);
@@ -37,20 +37,20 @@ async function storeRuns(path: string): Promise<void> {
   await store.close();
 }
 
-async function verified(site: Site): Promise<void> {
+async function submissionsAreAdvised(site: Site): Promise<void> {
   const { cell } = site;
-  await remember(site);
+  await storePastRuns(site);
   const submit = (...args: readonly string[]): Promise<string> =>
     cell.submit(USER, ['-jsv', JSV, '-N', 'step_7', ...args], 'true', { env: PATIENT });
   const requested = async (job: string): Promise<string> => {
     const details = await cell.check(MASTER, ['qstat', '-j', job]);
     return /^hard[ _]resource_list:\s*(\S+)/m.exec(details)?.[1] ?? details;
   };
-  // What is asked for is read while they wait.
+  // Held, so that their requests can be read before they start.
   const held = ['-h', '-l', 'h_vmem=4G'];
 
   let stop = await serveOnMaster(site, ['advise_submissions = "warn"']);
-  // On a terminal; what a script reads is the number alone.
+  // On a terminal, which shows the warning; a script reads the job number alone.
   const shell = `qsub -terse -jsv ${JSV} -N step_7 -h -l h_vmem=4G -b y true >number`;
   const seen = await cell.check(MASTER, ['script', '-qec', shell, '/dev/null'], { user: USER, env: PATIENT });
   assert.match(seen, /^qmemacct: h_vmem=4G is \d+ times what is needed: of 60 such runs /);
@@ -71,14 +71,14 @@ async function verified(site: Site): Promise<void> {
 }
 
 const SCRIPTS = { small: 60, large: 250 } as const;
-/** As few as advice rests on. */
+/** The fewest runs that advice rests on. */
 const RUNS = 3;
 
 interface Advised {
   readonly memory: { readonly runs: number; readonly largest_bytes: number; readonly same_program: boolean } | null;
 }
 
-async function ofScripts({ cell, product }: Site): Promise<void> {
+async function adviceByProgram({ cell, product }: Site): Promise<void> {
   const home = cell.layout.home(USER);
   const programs = new Set<string | null>();
   for (const [name, size] of Object.entries(SCRIPTS)) {
@@ -117,11 +117,13 @@ async function ofScripts({ cell, product }: Site): Promise<void> {
 }
 
 describe('advise on a real Grid Engine', () => {
-  it('keeps jobs of one name apart by what they run', { timeout: 2_000_000 }, (t) => withSite(t, {}, ofScripts));
+  it('tells jobs of the same name apart by their programs', { timeout: 2_000_000 }, (t) =>
+    withSite(t, {}, adviceByProgram),
+  );
 });
 
 describe('hooks/advise.jsv on a real Grid Engine', () => {
-  it('warns, rewrites where the site says so, and blocks nothing', { timeout: 2_000_000 }, (t) =>
-    withSite(t, {}, verified),
+  it('warns, rewrites requests if the site wants that, and blocks no submission', { timeout: 2_000_000 }, (t) =>
+    withSite(t, {}, submissionsAreAdvised),
   );
 });

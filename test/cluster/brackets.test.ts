@@ -14,18 +14,18 @@ import { FIRST, oneOf } from '../tries';
 import { client } from './kind';
 import {
   assertHolds,
-  assertQueuesWell,
+  assertNoQueueErrors,
   awaitFigures,
   burnerCommand,
   eventsObstacle,
   holds,
   mib,
   truthOf,
-  UNTIL_TOLD,
+  LONGEST_HOLD_MS,
   withSite,
-  wordFor,
+  gateFor,
   type Site,
-  type Word,
+  type Gate,
 } from './site';
 import { until } from '../support/until';
 
@@ -57,8 +57,8 @@ async function run(site: Site, host: string, args: readonly string[], script?: s
   return ended(site, await submit(site, host, args, script));
 }
 
-/** A burner that is the job's first process itself: no shell, nothing but what the burner starts. */
-function bare(
+/** qsub's words for a burner that is the job's first process itself: without a shell around it. */
+function bareBurner(
   { cell }: Site,
   name: BurnerProgram,
   truth: string,
@@ -81,7 +81,7 @@ function assertOpen(bracket: Bracket | null, reason: string): void {
 
 const metric = (record: JobRecord, name: string): number => record.metrics[name] ?? NaN;
 
-/** The listener of a host; null: none runs. */
+/** The listener's process on a host; null: none runs. */
 function listenerOf({ cell }: Site, host: string): ProcessId | null {
   const found = cell
     .processes(host)
@@ -90,25 +90,26 @@ function listenerOf({ cell }: Site, host: string): ProcessId | null {
   return found[0] ?? null;
 }
 
-/** Ends when a burner that nobody waits for has written its truth: its job ends it otherwise. */
-const truthCame = (file: string): string => `for i in $(seq 300); do [ -s "$HOME/${file}" ] && break; sleep 0.2; done`;
+/** Shell command that ends when a daemonised burner has written its truth: the job's end would kill the burner. */
+const waitForTruth = (file: string): string =>
+  `for i in $(seq 300); do [ -s "$HOME/${file}" ] && break; sleep 0.2; done`;
 
-/** Short-lived children of the job's shell, until the word is given: only events can tell of them. */
-const crowd = ({ path }: Word): string => `until [ -e "${path}" ]; do /bin/true; sleep 0.05; done`;
+/** Shell command that starts short-lived children until the gate opens: only the kernel's events show them. */
+const crowd = ({ path }: Gate): string => `until [ -e "${path}" ]; do /bin/true; sleep 0.05; done`;
 
-const isCrowdCounted = (record: JobRecord): boolean => metric(record, 'taskstats_ended_processes') > 40;
+const hasManyEndedChildren = (record: JobRecord): boolean => metric(record, 'taskstats_ended_processes') > 40;
 
-/** The sampler of the job hears the listener. */
-const isHeard = (record: JobRecord): boolean => metric(record, 'taskstats_processes') > 0;
+/** Whether the job's sampler has got events from the listener. */
+const hearsEvents = (record: JobRecord): boolean => metric(record, 'taskstats_processes') > 0;
 
-/** The first job of a fresh host, whose prolog does not wait: nobody heard of its first fork. */
+/** The first job of a host without a listener, whose prolog does not wait: the job's first fork goes unheard. */
 async function withoutListener(site: Site): Promise<void> {
-  await until(() => listenerOf(site, HOST) === null, 'the end of the one that the installation has started');
-  const word = wordFor(site.cell, USER, 'gap');
-  const script = burnerCommand('steady', 'gap.truth', { mib: 120, hold: UNTIL_TOLD, until: word.path });
-  const job = await submit(site, HOST, ['-N', 'gap'], `${script} & ${crowd(word)}; wait`);
-  await awaitFigures(site.cell, job, (figures) => isCrowdCounted(figures) && holds(mib(120))(figures));
-  word.give();
+  await until(() => listenerOf(site, HOST) === null, 'the end of the listener that the installation has started');
+  const gate = gateFor(site.cell, USER, 'gap');
+  const script = burnerCommand('steady', 'gap.truth', { mib: 120, hold: LONGEST_HOLD_MS, until: gate.path });
+  const job = await submit(site, HOST, ['-N', 'gap'], `${script} & ${crowd(gate)}; wait`);
+  await awaitFigures(site.cell, job, (figures) => hasManyEndedChildren(figures) && holds(mib(120))(figures));
+  gate.open();
   const { record } = await ended(site, job);
   const truth = truthOf(site.cell, USER, 'gap.truth');
   assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
@@ -127,7 +128,7 @@ async function manyChildren(site: Site): Promise<void> {
   const events = `${burner('events')} --children=${CHILDREN / BURNERS} --seconds=${CHILD_SECONDS}`;
   const steady = burnerCommand('steady', 'many.truth', { mib: 150, hold: 3000 });
   const script = `${Array.from({ length: BURNERS }, () => `${events} &`).join(' ')} ${steady}; wait`;
-  // dash reads no profile: nothing is started but what stands here.
+  // dash reads no profile: it starts no other process than these.
   const { record, line } = await run(site, HOST, ['-N', 'many', '-b', 'y', '-shell', 'n', '/bin/dash', '-c', script]);
   const truth = truthOf(site.cell, USER, 'many.truth');
   const processes = CHILDREN + BURNERS + 2;
@@ -155,10 +156,10 @@ async function manyChildren(site: Site): Promise<void> {
 
 const COUNTS = [70, 100] as const;
 
-/** Runs two jobs that start together; again, where the machine has let the first one end before the second began. */
+/** Runs two jobs that start together; tries again if the first one ended before the second began. */
 async function runTwo(site: Site, tries = 5): Promise<readonly JobRecord[]> {
   const jobs: string[] = [];
-  // None starts before both are submitted.
+  // Neither job starts before both are submitted.
   await site.cell.check(site.cell.master, [client('qmod'), '-d', 'all.q']);
   for (const children of COUNTS) {
     const options = { children, concurrency: 2, mib: 10, life: 40 };
@@ -166,7 +167,7 @@ async function runTwo(site: Site, tries = 5): Promise<readonly JobRecord[]> {
       await submit(site, HOST, [
         '-N',
         `two${children}`,
-        ...bare(site, 'many-children', `two${children}.truth`, options),
+        ...bareBurner(site, 'many-children', `two${children}.truth`, options),
       ]),
     );
   }
@@ -180,7 +181,7 @@ async function runTwo(site: Site, tries = 5): Promise<readonly JobRecord[]> {
   return runTwo(site, tries - 1);
 }
 
-async function twoAtOnce(site: Site): Promise<void> {
+async function twoSimultaneousJobs(site: Site): Promise<void> {
   for (const [index, record] of (await runTwo(site)).entries()) {
     const children = COUNTS[index] ?? 0;
     const truth = truthOf(site.cell, USER, `two${children}.truth`);
@@ -190,9 +191,9 @@ async function twoAtOnce(site: Site): Promise<void> {
   }
 }
 
-/** The program that the first process was, before it executed another, is bounded by its ru_maxrss. */
+/** What the first process held before it executed another program is bounded by its ru_maxrss. */
 async function execChain(site: Site): Promise<void> {
-  const [b, y, shell, n, ...command] = bare(site, 'steady', 'chain.truth', { mib: 90, hold: 1200 });
+  const [b, y, shell, n, ...command] = bareBurner(site, 'steady', 'chain.truth', { mib: 90, hold: 1200 });
   const words = [b, y, shell, n, '/usr/bin/env', ...command].map(String);
   await oneOf(3, async () => {
     const { record } = await run(site, HOST, ['-N', 'chain', '-l', 'h_vmem=1500M', ...words]);
@@ -207,7 +208,7 @@ async function execChain(site: Site): Promise<void> {
   });
 }
 
-async function shrinks(site: Site): Promise<void> {
+async function shrinkingExec(site: Site): Promise<void> {
   const options = { mib: 100, hold: 120, small: 1, after: 1200 };
   const script = `${burnerCommand('shrink-by-exec', 'shrink.truth', options)}; true`;
   const { record } = await run(site, HOST, ['-N', 'shrink'], script);
@@ -216,7 +217,7 @@ async function shrinks(site: Site): Promise<void> {
   assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
 }
 
-async function noNeedForALimit(site: Site): Promise<void> {
+async function boundedWithoutLimit(site: Site): Promise<void> {
   const script = burnerCommand('steady', 'plain.truth', { mib: 90, hold: 1200 });
   const { record } = await run(site, HOST, ['-N', 'plain', '-l', 'h_vmem=1500M'], `${script}; true`);
   const truth = truthOf(site.cell, USER, 'plain.truth');
@@ -231,12 +232,12 @@ async function noNeedForALimit(site: Site): Promise<void> {
   }
 }
 
-async function neverWaitedFor(site: Site): Promise<void> {
+async function unreapedProcess(site: Site): Promise<void> {
   const { cell } = site;
   await cell.setHVmem('NO', '0');
   try {
-    // The shell in between ends at once: setsid's child is nobody's, and what it was before each exec is lost.
-    const script = `(setsid sh -c 'exec ${burnerCommand('steady', 'lost.truth', { mib: 60, hold: 800 })}' &); ${truthCame('lost.truth')}`;
+    // The shell in between ends at once: nobody waits for setsid's child, and what it held before each exec is lost.
+    const script = `(setsid sh -c 'exec ${burnerCommand('steady', 'lost.truth', { mib: 60, hold: 800 })}' &); ${waitForTruth('lost.truth')}`;
     const { record } = await run(site, HOST, ['-N', 'lost'], script);
     const truth = truthOf(cell, USER, 'lost.truth');
     assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
@@ -247,18 +248,18 @@ async function neverWaitedFor(site: Site): Promise<void> {
 }
 
 async function daemonised(site: Site): Promise<void> {
-  const script = `${burnerCommand('daemon', 'daemon.truth', { mib: 70, hold: 1500 })}; ${truthCame('daemon.truth')}`;
+  const script = `${burnerCommand('daemon', 'daemon.truth', { mib: 70, hold: 1500 })}; ${waitForTruth('daemon.truth')}`;
   const { record } = await run(site, HOST, ['-N', 'daemon'], script);
   const truth = truthOf(site.cell, USER, 'daemon.truth');
   assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
   assertProved(record.peak_rss);
 }
 
-/** The records so far of the jobs that run on a host. */
+/** The live records of the jobs that run on a host. */
 function liveRecords({ cell }: Site, host: string): readonly JobRecord[] {
   const live = join(cell.productDir(host, '/run/qmemacct'), 'live');
   const names = readdirSync(live).filter((name) => name.endsWith('.json'));
-  // One goes with its job.
+  // A live record is removed when its job ends.
   const texts = names.flatMap((name) => readText(join(live, name)) ?? []);
   return texts.flatMap((text) => {
     const record = parseRecord(JSON.parse(text));
@@ -266,20 +267,20 @@ function liveRecords({ cell }: Site, host: string): readonly JobRecord[] {
   });
 }
 
-async function outlives(site: Site): Promise<void> {
+async function daemonOutlivesJob(site: Site): Promise<void> {
   const { cell } = site;
   await cell.setGlobal({ execd_params: 'ENABLE_ADDGRP_KILL=false' });
   try {
-    const word = wordFor(cell, USER, 'outlives');
-    const script = `${burnerCommand('daemon', 'outlives.truth', { mib: 70, hold: UNTIL_TOLD })}; ${word.wait}`;
+    const gate = gateFor(cell, USER, 'outlives');
+    const script = `${burnerCommand('daemon', 'outlives.truth', { mib: 70, hold: LONGEST_HOLD_MS })}; ${gate.wait}`;
     const job = await submit(site, HOST, ['-N', 'outlives'], script);
     await until(
       () => liveRecords(site, HOST).find(({ peak_rss: peak }) => (peak?.lower_bytes ?? 0) >= mib(70)) ?? null,
       () => `a sample of the daemon; the live records are ${JSON.stringify(liveRecords(site, HOST))}`,
     );
-    word.give();
+    gate.open();
     const { record } = await ended(site, job);
-    // It lives as the record is made; until then all is known.
+    // The daemon is still alive when the record is made; all it held until then is known.
     assert.equal(metric(record, 'taskstats_processes') - metric(record, 'taskstats_ended_processes'), 1);
     assertProved(record.peak_rss);
     assertHolds(record.peak_rss, mib(70), mib(2), 1);
@@ -288,11 +289,11 @@ async function outlives(site: Site): Promise<void> {
   }
 }
 
-/** Its processes are still dying, all at once, when the epilog comes. */
-async function deleted(site: Site): Promise<void> {
+/** All processes of a deleted job are still dying when the epilog begins. */
+async function deletedJob(site: Site): Promise<void> {
   const { cell, product } = site;
   const burners = [1, 2].map(
-    (n) => `${burnerCommand('steady', `deleted${n}.truth`, { mib: 300, hold: UNTIL_TOLD })} &`,
+    (n) => `${burnerCommand('steady', `deleted${n}.truth`, { mib: 300, hold: LONGEST_HOLD_MS })} &`,
   );
   const job = await submit(site, HOST, ['-N', 'deleted', '-l', 'h_vmem=2G'], `${burners.join(' ')} wait`);
   const held = (): readonly number[] =>
@@ -312,33 +313,33 @@ async function deleted(site: Site): Promise<void> {
 }
 
 async function killedListener(site: Site): Promise<void> {
-  const [first, second] = [wordFor(site.cell, USER, 'killed'), wordFor(site.cell, USER, 'counted')];
-  const burn = burnerCommand('steady', 'killed.truth', { mib: 110, hold: UNTIL_TOLD, until: first.path });
+  const [first, second] = [gateFor(site.cell, USER, 'killed'), gateFor(site.cell, USER, 'counted')];
+  const burn = burnerCommand('steady', 'killed.truth', { mib: 110, hold: LONGEST_HOLD_MS, until: first.path });
   const job = await submit(site, HOST, ['-N', 'killed'], `${burn}; ${crowd(second)}`);
-  await awaitFigures(site.cell, job, (figures) => isHeard(figures) && holds(mib(110))(figures));
+  await awaitFigures(site.cell, job, (figures) => hearsEvents(figures) && holds(mib(110))(figures));
   const listener = listenerOf(site, HOST);
   assert.ok(listener !== null, 'no listener');
   process.kill(listener.pid, 'SIGKILL');
   await until(() => ![undefined, listener.pid].includes(listenerOf(site, HOST)?.pid), 'the next listener');
-  first.give();
-  await awaitFigures(site.cell, job, isCrowdCounted);
-  second.give();
+  first.open();
+  await awaitFigures(site.cell, job, hasManyEndedChildren);
+  second.open();
   const { record } = await ended(site, job);
   const truth = truthOf(site.cell, USER, 'killed.truth');
   assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
   assertOpen(record.peak_rss, 'listener-lost');
   const next = listenerOf(site, HOST);
   assert.ok(next !== null && next.pid !== listener.pid, 'no new listener');
-  const third = wordFor(site.cell, USER, 'after');
+  const third = gateFor(site.cell, USER, 'after');
   const later = await submit(site, HOST, ['-N', 'after'], third.wait);
-  await awaitFigures(site.cell, later, isHeard);
-  third.give();
+  await awaitFigures(site.cell, later, hearsEvents);
+  third.open();
   assertProved((await ended(site, later)).record.peak_rss);
 }
 
-/** Seconds from the job's last act to the end of our epilog; a site's own epilog, chained behind, tells. */
+/** Seconds from the end of the job's script to the end of our epilog, by the clock of a site's epilog chained behind. */
 async function epilogSeconds({ cell }: Site, job: string): Promise<number> {
-  const told = (name: string): number | null => {
+  const readSeconds = (name: string): number | null => {
     try {
       const text = readFileSync(join(cell.layout.home(USER), name), 'utf8');
       return text.endsWith('\n') ? Number(text) : null;
@@ -346,10 +347,10 @@ async function epilogSeconds({ cell }: Site, job: string): Promise<number> {
       return null;
     }
   };
-  const last = told('last');
+  const last = readSeconds('last');
   assert.ok(last !== null);
   const end = await until(
-    () => told(`epilog.${job}`),
+    () => readSeconds(`epilog.${job}`),
     () => `the chained epilog of ${job}`,
   );
   return end - last;
@@ -361,17 +362,17 @@ async function stoppedListener(site: Site): Promise<void> {
   writeFileSync(mark, `#!/bin/sh\ndate +%s.%N >${cell.layout.home(USER)}/epilog.$1\n`, { mode: 0o755 });
   const { epilog = '' } = Object.fromEntries(await cell.config());
   await cell.setGlobal({ epilog: `${epilog} -- root@${mark} $job_id` });
-  const job = async (name: string): Promise<{ readonly number: string; readonly letGo: () => void }> => {
-    const word = wordFor(cell, USER, name);
-    const number = await submit(site, HOST, ['-N', name], `${word.wait}; date +%s.%N >~/last`);
-    await awaitFigures(cell, number, isHeard);
-    return { number, letGo: word.give };
+  const job = async (name: string): Promise<{ readonly number: string; readonly openGate: () => void }> => {
+    const gate = gateFor(cell, USER, name);
+    const number = await submit(site, HOST, ['-N', name], `${gate.wait}; date +%s.%N >~/last`);
+    await awaitFigures(cell, number, hearsEvents);
+    return { number, openGate: gate.open };
   };
   let tries = 0;
-  // What the machine does meanwhile may take a second, too.
+  // Other work on the machine may delay the epilog by a second.
   await oneOf(3, async () => {
     const good = await job(`good${++tries}`);
-    good.letGo();
+    good.openGate();
     const { record: usualRecord } = await ended(site, good.number);
     const usual = await epilogSeconds(site, good.number);
     assertProved(usualRecord.peak_rss);
@@ -381,7 +382,7 @@ async function stoppedListener(site: Site): Promise<void> {
     assert.ok(listener !== null, 'no listener');
     process.kill(listener.pid, 'SIGSTOP');
     try {
-      bad.letGo();
+      bad.openGate();
       const { record } = await ended(site, bad.number);
       const stopped = await epilogSeconds(site, bad.number);
       assertOpen(record.peak_rss, 'listener-lost');
@@ -395,7 +396,7 @@ async function stoppedListener(site: Site): Promise<void> {
 
 async function firstOnAFreshHost(site: Site): Promise<void> {
   await setArmWait(site.cell, site.product, 900);
-  // Its hooks do not wait for the machine's other work; the sampler gives the priority back.
+  // So that its hooks don't wait for other work on the machine; the sampler sets its own priority back.
   for (const { pid } of site.cell.processes(FRESH_HOST))
     try {
       setPriority(pid, FIRST);
@@ -404,7 +405,7 @@ async function firstOnAFreshHost(site: Site): Promise<void> {
     }
   assert.equal(listenerOf(site, FRESH_HOST), null);
   let tries = 0;
-  // The prolog waits for 0.9 s: where the machine stands still meanwhile, sampler and listener come too late, and say so.
+  // The prolog waits for 0.9 s: if the machine stands still meanwhile, sampler and listener start too late, and say so.
   const attempt = async (): Promise<void> => {
     const listener = listenerOf(site, FRESH_HOST);
     if (listener !== null) {
@@ -424,8 +425,8 @@ async function firstOnAFreshHost(site: Site): Promise<void> {
   await oneOf(4, attempt, 200);
 }
 
-describe('brackets of jobs on a real Grid Engine', () => {
-  it('are proved where the kernel was heard, and open where it was not', limits, async (t) => {
+describe("a job's brackets on a real Grid Engine", () => {
+  it("are proved if the kernel's events of the whole job were heard, else open", limits, async (t) => {
     const obstacle = await eventsObstacle();
     if (obstacle !== null) {
       t.skip(obstacle);
@@ -433,20 +434,28 @@ describe('brackets of jobs on a real Grid Engine', () => {
     }
     const settings = 'listener_linger = 600\ndelivery_jitter_ms = 0';
     await withSite(t, { settings }, async (site) => {
-      await t.test('no listener, and a prolog that does not wait: a gap at the start', () => withoutListener(site));
-      await t.test('1,000 children: all counted', () => manyChildren(site));
-      await t.test('two jobs at once: each gets its own', () => twoAtOnce(site));
-      await t.test('a program that was never replaced needs no limit', () => noNeedForALimit(site));
-      await t.test('env and what it executes', () => execChain(site));
-      await t.test('a child that executes something smaller', () => shrinks(site));
-      await t.test('a process that nobody waits for, replaced: open', () => neverWaitedFor(site));
-      await t.test('a daemon', () => daemonised(site));
-      await t.test('a daemon that outlives the job', () => outlives(site));
-      await t.test('a job that is deleted', () => deleted(site));
-      await t.test('the listener is killed in mid-job', () => killedListener(site));
-      await t.test('the listener hangs', () => stoppedListener(site));
-      await t.test('the first job of a host whose prolog waits', () => firstOnAFreshHost(site));
-      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+      await t.test('are open at the start if no listener ran and the prolog does not wait', () =>
+        withoutListener(site),
+      );
+      await t.test('are proved for 1,000 children, each of which is counted', () => manyChildren(site));
+      await t.test('are proved for two simultaneous jobs, each with its own processes', () =>
+        twoSimultaneousJobs(site),
+      );
+      await t.test('are proved without the limit if no process executed another program', () =>
+        boundedWithoutLimit(site),
+      );
+      await t.test('are proved if the first process executes another program', () => execChain(site));
+      await t.test('are proved if a child executes a smaller program', () => shrinkingExec(site));
+      await t.test('are open if a process that nobody waits for executed other programs', () => unreapedProcess(site));
+      await t.test('are proved if the burner is a daemon', () => daemonised(site));
+      await t.test('are proved if a daemon outlives the job', () => daemonOutlivesJob(site));
+      await t.test('are proved if the job is deleted', () => deletedJob(site));
+      await t.test('are open if the listener is killed during the job, and proved for the next job', () =>
+        killedListener(site),
+      );
+      await t.test('are open if the listener hangs, which does not delay the epilog', () => stoppedListener(site));
+      await t.test('are proved for the first job of a host whose prolog waits', () => firstOnAFreshHost(site));
+      await t.test('leave no queue instance in error', () => assertNoQueueErrors(site.cell));
     });
   });
 });

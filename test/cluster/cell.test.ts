@@ -6,16 +6,16 @@ import { describe, it } from 'node:test';
 import { attachCell, clusterObstacle, productDirs, upCell, type Cell } from './cell';
 import { kind, spoolRoot } from './kind';
 import { isAlive, type CellProcess } from './processes';
-import { wordFor } from './site';
+import { gateFor } from './site';
 import { mountsBelow } from './teardown';
 import { until } from '../support/until';
 
 const limits = { timeout: 2_000_000 };
-/** For a cell that another test file is using. */
+/** How long to wait for a cell that another test file is using. */
 const waitMs = 300_000;
 
 describe('a Grid Engine cell', () => {
-  it('runs serial, array and parallel jobs, and goes without a trace', limits, async (t) => {
+  it('runs serial, array and parallel jobs, and leaves nothing behind when it is brought down', limits, async (t) => {
     const obstacle = clusterObstacle();
     if (obstacle !== null) {
       t.skip(obstacle);
@@ -36,7 +36,7 @@ describe('a Grid Engine cell', () => {
         ['all.q@ge1', ''],
         ['all.q@ge2', ''],
       ]);
-      // A job that still runs, and what it put into a session of its own, must go too.
+      // A job that still runs, and its process in another session, must end too.
       const job = await cell.submit('gealice', [], 'setsid sleep 600 & sleep 600');
       await cell.waitRunning(job);
       await until(() => {
@@ -50,7 +50,7 @@ describe('a Grid Engine cell', () => {
     assert.deepEqual(leftovers(cell), nothing);
   });
 
-  it('is cleaned up by the next one when the process that made it was killed', limits, async (t) => {
+  it('is cleaned up by the next cell if the process that brought it up was killed', limits, async (t) => {
     const obstacle = clusterObstacle();
     if (obstacle !== null) {
       t.skip(obstacle);
@@ -126,14 +126,14 @@ async function runsHooksOnceConfigured(cell: Cell): Promise<void> {
 }
 
 async function goesOnWithoutQmaster(cell: Cell): Promise<void> {
-  const word = wordFor(cell, 'gealice', 'alone');
-  const job = await cell.submit('gealice', ['-o', '/dev/null', '-e', '/dev/null'], `${word.wait}; exit 4`);
+  const gate = gateFor(cell, 'gealice', 'alone');
+  const job = await cell.submit('gealice', ['-o', '/dev/null', '-e', '/dev/null'], `${gate.wait}; exit 4`);
   await cell.waitRunning(job);
   await cell.stopMaster();
-  word.give();
+  gate.open();
   await assert.rejects(cell.qstat(), /unable to send message to qmaster/);
   await cell.startMaster();
-  await cell.hearExecds();
+  await cell.awaitLoadReports();
   const [record] = await cell.waitFinished(job);
   assert.equal(record?.exit_status, '4');
 }
@@ -156,7 +156,7 @@ const mountPoints: readonly string[] = [...productDirs, kind.sgeRoot, spoolRoot]
 
 const nothing = { mounts: [], links: [], files: [], temporary: [], packageSpool: [], users: [] };
 
-/** What a cell could have left behind on this machine, processes apart. */
+/** What a cell could have left behind on this machine, apart from processes. */
 function leftovers(cell: Cell): typeof nothing | Record<string, string[]> {
   return {
     mounts: mountsBelow('').filter((path) => path.startsWith(`${cell.stateDir}/`) || mountPoints.includes(path)),
@@ -168,7 +168,7 @@ function leftovers(cell: Cell): typeof nothing | Record<string, string[]> {
   };
 }
 
-/** A file that Grid Engine's daemons leave, or one of a daemon that is gone: those of other cells have theirs. */
+/** Whether a file in /tmp is left of a Grid Engine daemon that has ended: the files of other cells' daemons stay. */
 function isOfNobody(name: string): boolean {
   const pid = /^(?:execd|qmaster)_messages\.(\d+)$/.exec(name)?.[1];
   return pid === undefined ? name.endsWith('.all.q') : !existsSync(`/proc/${pid}`);

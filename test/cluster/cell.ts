@@ -39,16 +39,16 @@ const hosts: readonly CellHost[] = [
 ];
 
 const defaults: ConfigOptions = {
-  // A default of 0 is no "unlimited": a job that does not ask gets an address space of 10 MiB and is killed by the
-  // first look that execd takes at it.
+  // A default of 0 does not mean "unlimited": a job that does not request h_vmem gets an address space of 10 MiB, and
+  // execd kills it when it first looks at its usage.
   hVmem: { consumable: 'YES', default: '1G' },
   execdParams: 'none',
   loadReportSeconds: 1,
 };
 
 /**
- * Brings a cell up: qmaster on ge0, execution hosts ge1 and ge2. What a crashed process left is cleaned up first.
- * Rejects where none can run (clusterObstacle()) and where one is up that a living process uses or someone keeps.
+ * Brings a cell up: qmaster on ge0, execution hosts ge1 and ge2. Cleans up first what a crashed process left. Rejects if
+ * no cell can run here (clusterObstacle()), or if one is up that a living process uses or someone keeps.
  */
 export async function upCell(options: UpOptions = {}): Promise<Cell> {
   const obstacle = clusterObstacle();
@@ -63,7 +63,7 @@ export async function upCell(options: UpOptions = {}): Promise<Cell> {
   }
 }
 
-/** The cell that is up in this directory. Throws where there is none. */
+/** The cell that is up in this directory. Throws if none is. */
 export function attachCell(stateDir = defaultStateDir): Cell {
   const layout = new Layout(stateDir);
   const state = readState(layout);
@@ -72,12 +72,12 @@ export function attachCell(stateDir = defaultStateDir): Cell {
   return new Cell(stateDir, state);
 }
 
-/** Brings down whatever is left of a cell in this directory, half-made ones too; nothing is fine. */
+/** Brings down whatever is left of a cell in this directory, even a half-made one. Does nothing if there is none. */
 export async function downCell(stateDir = defaultStateDir): Promise<void> {
   await withCellLock(stateDir, PATIENCE_MS, () => tearDown(new Layout(stateDir)));
 }
 
-/** A cell, or why there can be none now. */
+/** The new cell, or why there can be none now. */
 async function tryUp(layout: Layout, options: UpOptions): Promise<Cell | string> {
   const old = readState(layout);
   const isUp = old?.phase === 'up' && heldNamespaces(layout).size > 0;
@@ -104,7 +104,7 @@ async function bringUp(layout: Layout, options: UpOptions): Promise<Cell> {
   mkdirSync(layout.stateDir, { mode: 0o755 });
   writeState(layout, state);
   writeFiles(layout, state);
-  // They stay: another cell of this machine may have its own mounted there, and to remove one would unmount those.
+  // Never removed: another cell of this machine may have its own directories mounted there, which a removal unmounts.
   for (const dir of [...productDirs, kind.sgeRoot, spoolRoot]) mkdirSync(dir, { recursive: true });
   await makeNamespaces(layout, hosts);
 

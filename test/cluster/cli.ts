@@ -8,7 +8,7 @@ const usage = `usage: npm run cluster -- COMMAND
   status                          queues, jobs and processes
   submit USER -- QSUB-ARGS...     qsub in the user's home directory, a script from standard input
   on HOST[:USER] -- COMMAND...    run a command on ge0 (master), ge1 or ge2
-  record DIRECTORY                what qstat and qhost of a cell say, as fixtures; brings one up for it
+  record DIRECTORY                brings a cell up and records what qstat and qhost print in it, as fixtures
 `;
 
 async function main(args: readonly string[]): Promise<number> {

@@ -5,21 +5,25 @@ import { describe, it } from 'node:test';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { upCell, type Cell } from './cell';
 import { client, kind } from './kind';
-import { envOptions, KEEP_FROM_THE_MACHINE, settingsOf } from './product';
+import { envOptions, MOUNT_PRIVATE_DIRECTORIES, settingsOf } from './product';
 import { siteObstacle } from './site';
 import { COMMAND } from '../support/qmemacct';
 import { until } from '../support/until';
 
 const USER = 'gealice';
 
-interface Place {
+interface Installation {
   readonly cell: Cell;
   readonly prefix: string;
   readonly accounting: string;
 }
 
-async function installOn({ cell, prefix, accounting }: Place, host: string, ...more: readonly string[]): Promise<void> {
-  await cell.check(host, KEEP_FROM_THE_MACHINE);
+async function installOn(
+  { cell, prefix, accounting }: Installation,
+  host: string,
+  ...more: readonly string[]
+): Promise<void> {
+  await cell.check(host, MOUNT_PRIVATE_DIRECTORIES);
   const words = ['install', '--node', '--yes', '--prefix', prefix, '--accounting', accounting, ...more];
   const { status, stdout, stderr } = await cell.on(host, ['node', COMMAND, ...words]);
   assert.equal(status, 0, stdout + stderr);
@@ -27,8 +31,8 @@ async function installOn({ cell, prefix, accounting }: Place, host: string, ...m
   await cell.check(host, `cat >>${SETTINGS_FILE}`, { stdin: settingsOf(cell, 'delivery_jitter_ms = 0') });
 }
 
-/** `install` on the master, which asks each host first: there is no sshd, so in the namespaces of its execd. */
-async function configure({ cell, prefix }: Place): Promise<void> {
+/** `install` on the master, which first asks each host: without sshd, by a command in the namespaces of its execd. */
+async function configure({ cell, prefix }: Installation): Promise<void> {
   const ask = join(cell.stateDir, 'ask');
   const pids = cell.execHosts.map((host) => `${host}) pid=${cell.processes(host)[0]?.pid ?? 0} ;;`);
   const enter = 'exec nsenter --target "$pid" --net --uts --mount -- "$@"';
@@ -39,8 +43,8 @@ async function configure({ cell, prefix }: Place): Promise<void> {
   await cell.waitForHookConfig();
 }
 
-/** What the user's own command says, until it says this. */
-async function seen(cell: Cell, words: readonly string[], wanted: RegExp): Promise<string> {
+/** Repeats the user's command until its output is as wanted, and returns the output. */
+async function awaitOutput(cell: Cell, words: readonly string[], wanted: RegExp): Promise<string> {
   let last = '';
   return until(
     async () => {
@@ -53,23 +57,23 @@ async function seen(cell: Cell, words: readonly string[], wanted: RegExp): Promi
   );
 }
 
-async function deleted({ cell, accounting }: Place, say: (line: string) => void): Promise<void> {
+async function causeOfDeletedJob({ cell, accounting }: Installation, say: (line: string) => void): Promise<void> {
   const job = await cell.submit(USER, ['-N', 'gone', '-l', 'h_vmem=1G,h_rt=600'], 'touch ~/gone.begun; sleep 300');
-  // To qmaster a job runs while its prolog does.
+  // qmaster shows a job as running while its prolog runs.
   await until(() => existsSync(join(cell.layout.home(USER), 'gone.begun')), `the script of job ${job}`);
   await cell.check(cell.master, [client('qdel'), job]);
   await cell.waitFinished(job);
   const began = Date.now();
   const cause = kind.dialect === 'ocs' ? /Grid Engine says that \S+ deleted it/ : /failed 100, as for a deleted/;
-  const screen = await seen(cell, ['job', job, '--full'], cause);
+  const screen = await awaitOutput(cell, ['job', job, '--full'], cause);
   say(`known to its user ${((Date.now() - began) / 1000).toFixed(1)} s after its accounting line`);
   assert.match(screen, /of the 1 GiB|1 GiB/);
   const own = await cell.on(cell.master, ['test', '-r', accounting], { user: USER });
   assert.notEqual(own.status, 0, 'the accounting DB is not for users');
 }
 
-/** As after a boot: nothing runs, /run is empty, and cron does what its table says. */
-async function comesBack({ cell }: Place): Promise<void> {
+/** As after a boot: no server runs, its directory is gone, and cron does what its table says. */
+async function serverRestarts({ cell }: Installation): Promise<void> {
   const table = await cell.check(cell.master, 'cat /etc/cron.d/qmemacct-serve');
   const lines = [...table.matchAll(/^(@reboot|\* \* \* \* \*) (\S+) (.*)$/gm)];
   assert.deepEqual(
@@ -85,17 +89,17 @@ async function comesBack({ cell }: Place): Promise<void> {
   const [atBoot = '', everyMinute = ''] = lines.map(([, , , command]) => command);
   await cell.check(cell.master, ['sh', '-c', atBoot]);
   void cell.on(cell.master, ['sh', '-c', everyMinute], { user: 'sgeadmin', cwd: '/' });
-  await seen(cell, ['owner', USER, '--since', '1d'], /gone/);
+  await awaitOutput(cell, ['owner', USER, '--since', '1d'], /gone/);
 }
 
-async function removed({ cell, prefix }: Place): Promise<void> {
+async function uninstallStopsServer({ cell, prefix }: Installation): Promise<void> {
   await cell.check(cell.master, [`${prefix}/current/bin/qmemacct`, 'uninstall', '--node', '--yes', '--prefix', prefix]);
   const left = await cell.on(cell.master, 'ls /etc/cron.d; ls /run/qmemacct/serve');
   assert.ok(!/qmemacct|socket/.test(left.stdout), left.stdout);
 }
 
-describe('a cell of three hosts', () => {
-  it('from nothing to what a user sees, in five commands', { timeout: 2_000_000 }, async (t) => {
+describe('an installation on a cell of three hosts', () => {
+  it('takes five commands until users see their jobs', { timeout: 2_000_000 }, async (t) => {
     const obstacle = siteObstacle();
     if (obstacle !== null) {
       t.skip(obstacle);
@@ -110,11 +114,11 @@ describe('a cell of three hosts', () => {
       for (const host of cell.execHosts) await installOn(place, host);
       await installOn(place, cell.master, '--serve');
       await configure(place);
-      await t.test('the cause of an end, without any import', (test) =>
-        deleted(place, (line) => test.diagnostic(line)),
+      await t.test('a user sees why a job ended, without any import', (test) =>
+        causeOfDeletedJob(place, (line) => test.diagnostic(line)),
       );
-      await t.test('the server comes back after a boot', () => comesBack(place));
-      await t.test('uninstall ends it', () => removed(place));
+      await t.test('the server comes back after a boot', () => serverRestarts(place));
+      await t.test('uninstall stops the server', () => uninstallStopsServer(place));
     } finally {
       await cell.down();
     }

@@ -14,7 +14,7 @@ export class Daemons {
     private readonly hosts: Hosts,
   ) {}
 
-  /** Starts qmaster where none runs; returns when it answers. */
+  /** Starts qmaster if none runs; returns when it answers. */
   async startMaster(): Promise<void> {
     if (this.qmaster() === null) await this.launch(this.hosts.master, 'sge_qmaster');
     await until(
@@ -23,7 +23,7 @@ export class Daemons {
     );
   }
 
-  /** Ends qmaster; jobs and execds live on. Nothing happens where none runs. */
+  /** Ends qmaster, if one runs; jobs and execds live on. */
   async stopMaster(): Promise<void> {
     const master = this.daemon(this.hosts.master, 'sge_qmaster');
     if (master === null) return;
@@ -33,14 +33,14 @@ export class Daemons {
 
   /** Returns when these hosts' queue instances take jobs. */
   async startExecds(names: readonly string[]): Promise<void> {
-    // It goes to the background after about a second, when it has its configuration from qmaster.
+    // execd goes to the background after about a second, when it has its configuration from qmaster.
     await Promise.all(names.map((host) => this.launch(host, 'sge_execd')));
-    await this.hearFrom(names);
+    await this.awaitReportsOf(names);
   }
 
-  /** Returns when qmaster has heard from every execd that runs. */
-  async hearExecds(): Promise<void> {
-    await this.hearFrom(this.hosts.exec.filter((host) => this.execd(host) !== null));
+  /** Returns when qmaster has a load report of every execd that runs. */
+  async awaitLoadReports(): Promise<void> {
+    await this.awaitReportsOf(this.hosts.exec.filter((host) => this.execd(host) !== null));
   }
 
   /** Ends execd with this signal and waits for its end; its shepherds and jobs live on. */
@@ -55,15 +55,15 @@ export class Daemons {
   }
 
   /**
-   * The execd of this host, or null where none runs.
-   * Its pid file is no help: a restarted execd writes it late. A child that is about to become a shepherd looks the same
-   * for a moment, but is younger.
+   * The execd of this host; null: none runs.
+   * Found without its pid file, which a restarted execd writes late. A child that is about to become a shepherd has the
+   * same command for a moment, but is younger.
    */
   execd(host: string): ProcessId | null {
     return this.daemon(host, 'sge_execd');
   }
 
-  /** The qmaster, or null where none runs. */
+  /** The qmaster; null: none runs. */
   qmaster(): ProcessId | null {
     return this.daemon(this.hosts.master, 'sge_qmaster');
   }
@@ -79,7 +79,7 @@ export class Daemons {
     return found.sort((a, b) => Number(a.startTime) - Number(b.startTime))[0] ?? null;
   }
 
-  private async hearFrom(names: readonly string[]): Promise<void> {
+  private async awaitReportsOf(names: readonly string[]): Promise<void> {
     await until(
       async () => await this.areReachable(names),
       () => `a load report from ${names.join(', ')}; the logs say:\n${this.logs(names)}`,

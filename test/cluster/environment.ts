@@ -1,12 +1,11 @@
 import { kind } from './kind';
 
-/** Where the cell's commands are looked for, whatever PATH this process has. */
+/** PATH of the cell's commands, whatever PATH this process has. */
 export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /**
- * The environment of everything that runs in a cell.
- * It is made afresh: daemons hand theirs on to hooks (INHERIT_ENV), and a test runner's NODE_OPTIONS or
- * NODE_TEST_CONTEXT would change what a Node process in a job does.
+ * The environment of everything that runs in a cell, without this process's own: daemons pass theirs on to hooks
+ * (INHERIT_ENV), and a test runner's NODE_OPTIONS or NODE_TEST_CONTEXT would change a Node process in a job.
  */
 export function cellEnvironment(user: { readonly name: string; readonly home: string }): Record<string, string> {
   return {

@@ -9,15 +9,15 @@ import { programPath } from '../../src/base/programs';
 import { programFiles } from '../../src/cli/install/program-files';
 import {
   assertHolds,
-  assertQueuesWell,
+  assertNoQueueErrors,
   burnerCommand,
   holds,
   isSampled,
   mib,
   truthOf,
-  UNTIL_TOLD,
+  LONGEST_HOLD_MS,
   withSite,
-  wordFor,
+  gateFor,
   type Site,
 } from './site';
 import { PROGRAM } from '../support/released';
@@ -30,7 +30,7 @@ interface Sampler {
   readonly host: string;
 }
 
-/** The sampler that looks after a job. */
+/** The sampler of a job, as soon as it runs. */
 function samplerOf({ cell }: Site, job: string): Promise<Sampler> {
   return until(() => {
     for (const host of cell.execHosts) {
@@ -43,27 +43,28 @@ function samplerOf({ cell }: Site, job: string): Promise<Sampler> {
   }, `the sampler of job ${job}`);
 }
 
-/** Until the accounting DB has a heartbeat of the job with samples, in one of which it held so much. */
-const hasSamples = ({ product }: Site, job: string, bytes = 0): Promise<true> =>
+/** Waits until the accounting DB has a heartbeat of the job with samples, one of them of at least so many bytes. */
+const awaitHeartbeat = ({ product }: Site, job: string, bytes = 0): Promise<true> =>
   until(
-    async () => (await product.present(job)).some(({ record }) => (record.samples ?? 0) > 0 && holds(bytes)(record)),
+    async () =>
+      (await product.currentRecords(job)).some(({ record }) => (record.samples ?? 0) > 0 && holds(bytes)(record)),
     `a heartbeat of job ${job} with samples`,
   );
 
-/** Far beyond what the jobs sleep and a busy machine adds; a hook that waits for what does not come waits longer. */
+/** Longer than the jobs sleep on a busy machine, and shorter than a hook would hang that waits in vain. */
 const MOST_SECONDS = 120;
 
 async function killedSampler(site: Site): Promise<void> {
   const { cell, product } = site;
-  const word = wordFor(cell, 'gealice', 'killed');
-  const script = burnerCommand('steady', 'killed.truth', { mib: 120, hold: UNTIL_TOLD, until: word.path });
+  const gate = gateFor(cell, 'gealice', 'killed');
+  const script = burnerCommand('steady', 'killed.truth', { mib: 120, hold: LONGEST_HOLD_MS, until: gate.path });
   const job = await cell.submit('gealice', ['-N', 'killed', '-l', 'h_vmem=1G'], `${script}; exit 4`);
   await cell.waitRunning(job);
   const sampler = await samplerOf(site, job);
-  await hasSamples(site, job, mib(120));
+  await awaitHeartbeat(site, job, mib(120));
   process.kill(sampler.pid, 'SIGKILL');
   await sleep(1500);
-  word.give();
+  gate.open();
   await cell.waitFinished(job);
   const record = await product.record(job);
   const truth = truthOf(cell, 'gealice', 'killed.truth');
@@ -71,13 +72,13 @@ async function killedSampler(site: Site): Promise<void> {
   assert.equal(record.exit_status, 4);
   assert.equal(record.status, 'finished');
   assert.match(record.notes.join(' '), /sampler died/);
-  assert.equal((await product.present(job)).length, 1);
+  assert.equal((await product.currentRecords(job)).length, 1);
 }
 
 const STATE = '/var/lib/qmemacct';
 
-/** Runs jobs on a host whose state directory is under another mount. */
-async function stateDirectory(site: Site, mount: (host: string) => Promise<unknown>): Promise<void> {
+/** Runs jobs on a host with this mount over its state directory; each gets a sampled record after the unmount. */
+async function jobsWithBrokenStateDirectory(site: Site, mount: (host: string) => Promise<unknown>): Promise<void> {
   const { cell, product } = site;
   const host = 'ge1';
   await mount(host);
@@ -92,7 +93,7 @@ async function stateDirectory(site: Site, mount: (host: string) => Promise<unkno
       assert.equal(line?.failed, '0');
       assert.ok(Number(line.ru_wallclock) <= MOST_SECONDS);
     }
-    await assertQueuesWell(cell);
+    await assertNoQueueErrors(cell);
   } finally {
     await unmount(site, host, STATE);
   }
@@ -103,11 +104,11 @@ async function stateDirectory(site: Site, mount: (host: string) => Promise<unkno
     assert.ok((samples ?? 0) > 0, `job ${job} was not sampled: ${samples} ${trust} ${status} ${notes.join(' ')}`);
     assert.equal(record.trust, 'root');
     assert.equal(record.status, 'finished');
-    assert.equal((await product.present(job)).length, 1);
+    assert.equal((await product.currentRecords(job)).length, 1);
   }
 }
 
-/** Makes a directory read-only on a host by a mount of its own. */
+/** Makes a directory read-only on one host, by a bind mount. */
 async function mountReadOnly(site: Site, host: string, directory: string): Promise<void> {
   await site.cell.check(host, `cd / && mount --bind ${directory} ${directory}`);
   await changeMount(site, host, ['mount', '-o', 'remount,ro,bind', directory]);
@@ -117,14 +118,14 @@ async function unmount(site: Site, host: string, directory: string): Promise<voi
   await changeMount(site, host, ['umount', directory]);
 }
 
-/** Whoever has a file open there, as a deliverer at work, keeps the mount busy for a while. */
+/** Runs a mount command until it succeeds: a process with a file open there, such as a deliverer, keeps the mount busy. */
 async function changeMount({ cell }: Site, host: string, command: readonly string[]): Promise<void> {
   const processes = async (): Promise<string> => (await cell.on(host, ['fuser', '-vm', command.at(-1) ?? ''])).stderr;
   await until(async () => (await cell.on(host, command)).status === 0, processes, 200);
 }
 
-/** Runs jobs while the accounting DB is broken; after the fix every record is there once. */
-async function accountingDb(
+/** Runs jobs while the accounting DB is broken; after it is mended each job has one record. */
+async function jobsWithBrokenAccounting(
   site: Site,
   breakIt: () => Promise<void> | void,
   mendIt: () => Promise<void> | void,
@@ -140,16 +141,16 @@ async function accountingDb(
       assert.equal(line?.failed, '0');
       assert.ok(Number(line.ru_wallclock) <= MOST_SECONDS);
     }
-    await assertQueuesWell(cell);
-    // It is really dead: what waits can't be delivered. A sampler that still tries itself leaves it for that later.
-    let said = '';
+    await assertNoQueueErrors(cell);
+    // The DB is really broken: what waits can't be delivered. A sampler that still tries to deliver gives up first.
+    let output = '';
     await until(
       async () => {
         const flushes = await Promise.all(cell.execHosts.map((host) => product.run(host, 'flush', '--patience', '0')));
-        said = flushes.map(({ stdout }) => stdout).join('\n');
+        output = flushes.map(({ stdout }) => stdout).join('\n');
         return flushes.some(({ status }) => status === 3);
       },
-      () => `a flush that can't deliver: ${said}`,
+      () => `a flush that can't deliver: ${output}`,
       500,
     );
   } finally {
@@ -161,23 +162,23 @@ async function accountingDb(
   }
   for (const job of jobs) {
     await product.record(job);
-    assert.equal((await product.present(job)).length, 1);
+    assert.equal((await product.currentRecords(job)).length, 1);
   }
 }
 
-/** A process that holds the DB's write lock until it is told to let go. */
+/** Takes the DB's write lock in another process; what it resolves to releases the lock. */
 async function holdLock(path: string): Promise<() => void> {
   const module = require.resolve(SQLITE_PACKAGE);
   const program = `const D=require(${JSON.stringify(module)});const d=new D(${JSON.stringify(path)});d.exec('BEGIN EXCLUSIVE');console.log('locked');process.stdin.once('data',()=>d.exec('COMMIT')).once('end',()=>process.exit())`;
   const holder = spawn(process.execPath, ['-e', program], { stdio: ['pipe', 'pipe', 'inherit'] });
   await new Promise((resolve) => holder.stdout.once('data', resolve));
-  return () => void holder.stdin.end('let go\n');
+  return () => void holder.stdin.end('release\n');
 }
 
-async function anotherBuild(site: Site): Promise<void> {
+async function upgradeDuringJob(site: Site): Promise<void> {
   const { cell, product } = site;
-  const word = wordFor(cell, 'gealice', 'build');
-  const script = burnerCommand('steady', 'build.truth', { mib: 90, hold: UNTIL_TOLD, until: word.path });
+  const gate = gateFor(cell, 'gealice', 'build');
+  const script = burnerCommand('steady', 'build.truth', { mib: 90, hold: LONGEST_HOLD_MS, until: gate.path });
   const job = await cell.submit('gealice', ['-q', 'all.q@ge1', '-N', 'rebuilt', '-l', 'h_vmem=1G'], script);
   await cell.waitRunning(job);
   await samplerOf(site, job);
@@ -190,16 +191,16 @@ async function anotherBuild(site: Site): Promise<void> {
   const result = await cell.on('ge1', ['node', programPath('cli/main', copy), ...words]);
   assert.equal(result.status, 0, result.stderr + result.stdout);
   assert.notEqual(await cell.check('ge1', `readlink ${product.prefix}/current`), before);
-  const sampled = wordFor(cell, 'gealice', 'sampled');
+  const sampled = gateFor(cell, 'gealice', 'sampled');
   const second = await cell.submit('gealice', ['-q', 'all.q@ge1', '-N', 'after', '-l', 'h_vmem=1G'], sampled.wait);
   await samplerOf(site, second);
   await until(
     () => isSampled(cell, second),
     () => `a sample of job ${second}`,
   );
-  sampled.give();
+  sampled.open();
   await cell.waitFinished(second);
-  word.give();
+  gate.open();
   await cell.waitFinished(job);
   const record = await product.record(job);
   const truth = truthOf(cell, 'gealice', 'build.truth');
@@ -208,14 +209,14 @@ async function anotherBuild(site: Site): Promise<void> {
   assert.equal((await product.record(second)).trust, 'root');
 }
 
-async function crashedShepherd(site: Site): Promise<void> {
+async function killedShepherd(site: Site): Promise<void> {
   const { cell, product } = site;
-  // Until a while after its shepherd has gone.
+  // Runs until some seconds after the end of its shepherd.
   const script = 'for i in $(seq 3000); do [ -d /proc/$PPID ] || break; sleep 0.2; done; sleep 3';
   const job = await cell.submit('gebob', ['-N', 'crash', '-r', 'n', '-l', 'h_vmem=1G'], script);
   await cell.waitRunning(job);
   const sampler = await samplerOf(site, job);
-  await hasSamples(site, job);
+  await awaitHeartbeat(site, job);
   const shepherd = cell.processes(sampler.host).find(({ command }) => command.startsWith(`sge_shepherd-${job}`));
   assert.ok(shepherd !== undefined, 'no shepherd');
   process.kill(shepherd.pid, 'SIGKILL');
@@ -223,10 +224,10 @@ async function crashedShepherd(site: Site): Promise<void> {
   const record = await product.record(job);
   assert.equal(record.status, 'lost');
   assert.ok((record.samples ?? 0) > 0);
-  // Grid Engine's line of it has no start.
+  // The accounting line has no start time.
   await until(() => cell.accounting(job).length > 0, 'the accounting line', 100);
   assert.equal((await product.run('ge1', 'import', cell.layout.accounting)).status, 0);
-  const attempts = await product.present(job);
+  const attempts = await product.currentRecords(job);
   assert.deepEqual(
     attempts.map((one) => [one.record.status, one.record.failed, one.record.samples]),
     [['lost', 19, record.samples]],
@@ -234,44 +235,46 @@ async function crashedShepherd(site: Site): Promise<void> {
   await cell.clearErrors();
 }
 
-describe('faults', () => {
-  it('leave jobs undisturbed and lose nothing', limits, async (t) => {
+describe('faults on a real Grid Engine', () => {
+  it('disturb no job and lose no record', limits, async (t) => {
     await withSite(t, { settings: 'delivery_patience = 2' }, async (site) => {
       const { accounting } = site.product;
-      await t.test('the sampler is killed in mid-job', () => killedSampler(site));
-      await t.test('the shepherd is killed: no epilog', () => crashedShepherd(site));
-      await t.test('another build is installed in mid-job', () => anotherBuild(site));
-      await t.test('the state directory is read-only', () =>
-        stateDirectory(site, (host) => mountReadOnly(site, host, STATE)),
+      await t.test('when the sampler is killed during the job', () => killedSampler(site));
+      await t.test('when the shepherd is killed, so that no epilog runs', () => killedShepherd(site));
+      await t.test('when another build is installed during the job', () => upgradeDuringJob(site));
+      await t.test('when the state directory is read-only', () =>
+        jobsWithBrokenStateDirectory(site, (host) => mountReadOnly(site, host, STATE)),
       );
       for (const options of ['size=64k,mode=1777', 'size=1m,mode=755'])
-        await t.test(`the state directory is full (${options})`, () =>
-          stateDirectory(site, (host) =>
+        await t.test(`when the state directory is full (${options})`, () =>
+          jobsWithBrokenStateDirectory(site, (host) =>
             site.cell.check(
               host,
               `mount -t tmpfs -o ${options} none ${STATE} && mkdir -m 700 ${STATE}/run; cat /dev/zero >${STATE}/fill; true`,
             ),
           ),
         );
-      await t.test('the state directory is missing', () =>
-        stateDirectory(site, (host) => site.cell.check(host, `mount -t tmpfs -o size=64k,ro none ${STATE}`)),
+      await t.test('when the state directory is empty and read-only', () =>
+        jobsWithBrokenStateDirectory(site, (host) =>
+          site.cell.check(host, `mount -t tmpfs -o size=64k,ro none ${STATE}`),
+        ),
       );
-      await t.test('the accounting DB is locked for 60 s', () => {
+      await t.test('when the accounting DB is locked for 60 s', () => {
         const begun = Date.now();
-        let letGo = (): void => undefined;
-        return accountingDb(
+        let release = (): void => undefined;
+        return jobsWithBrokenAccounting(
           site,
           async () => {
-            letGo = await holdLock(accounting);
+            release = await holdLock(accounting);
           },
           async () => {
             await sleep(Math.max(0, begun + 60_000 - Date.now()));
-            letGo();
+            release();
           },
         );
       });
-      await t.test('the accounting DB is missing', () =>
-        accountingDb(
+      await t.test("when the accounting DB's directory is missing", () =>
+        jobsWithBrokenAccounting(
           site,
           () => renameSync(join(accounting, '..'), `${join(accounting, '..')}.away`),
           () => {
@@ -280,8 +283,8 @@ describe('faults', () => {
           },
         ),
       );
-      await t.test('the accounting DB is read-only', () =>
-        accountingDb(
+      await t.test("when the accounting DB's directory is read-only", () =>
+        jobsWithBrokenAccounting(
           site,
           async () => {
             for (const host of site.cell.execHosts) await mountReadOnly(site, host, dirname(accounting));
@@ -291,9 +294,9 @@ describe('faults', () => {
           },
         ),
       );
-      await t.test('the accounting DB is corrupted', () => {
+      await t.test('when the accounting DB is corrupted', () => {
         const good = `${accounting}.good`;
-        return accountingDb(
+        return jobsWithBrokenAccounting(
           site,
           () => {
             cpSync(accounting, good, { preserveTimestamps: true });
@@ -307,7 +310,7 @@ describe('faults', () => {
           },
         );
       });
-      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+      await t.test('no queue instance is in error', () => assertNoQueueErrors(site.cell));
     });
   });
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { formatSettings, parseAccounting, parseQueueStates, parseSettings, parseTasks } from './formats';
 
-describe('what Grid Engine prints', () => {
-  it('accounting records keep a category with colons in one field', () => {
+describe("reading Grid Engine's text formats in the cell's helpers", () => {
+  it('keeps a category with colons in one field of an accounting record', () => {
     const line =
       'all.q:ge1:gealice:gealice:a job:12:sge:0:1795246886:1795246887:1795246897:0:3:10:0.1:0.2:4660.0:0:0:0:0:495:0:0:16.0:24:0:0:0:7:0:' +
       'NONE:defaultdepartment:NONE:1:4:0.3:0.5:0.01:-l h_rt=24:00:00,h_vmem=1G -q all.q:0.0:NONE:1548288.0:0:0';
@@ -17,7 +17,7 @@ describe('what Grid Engine prints', () => {
     assert.throws(() => parseAccounting('all.q:ge1\n'), /2 fields/);
   });
 
-  it('settings survive reading and writing', () => {
+  it('returns the same settings after they are written and read again', () => {
     const settings = parseSettings('#global:\nprolog       root@/bin/true $job_id\nload_sensor  none\n\n');
     assert.deepEqual(
       [...settings],
@@ -29,7 +29,7 @@ describe('what Grid Engine prints', () => {
     assert.deepEqual([...parseSettings(formatSettings(settings))], [...settings]);
   });
 
-  it('queue states are read with and without letters', () => {
+  it('finds queue instances with and without state letters', () => {
     const text = [
       'queuename                      qtype resv/used/tot. load_avg arch          states',
       '---------------------------------------------------------------------------------',
@@ -47,7 +47,7 @@ describe('what Grid Engine prints', () => {
     );
   });
 
-  it('tasks are listed with their state and queue', () => {
+  it('finds tasks with their state and queue', () => {
     const xml = `<job_info><queue_info><job_list state="running"><JB_job_number>7</JB_job_number><state>r</state>
 <queue_name>all.q@ge1</queue_name><slots>1</slots><tasks>3</tasks></job_list></queue_info><job_info>
 <job_list state="pending"><JB_job_number>8</JB_job_number><state>qw</state><queue_name></queue_name></job_list></job_info></job_info>`;

@@ -50,14 +50,14 @@ export const accountingFields = [
 /** One record as the file has it: times in epoch seconds, ru_maxrss in KiB, maxvmem in bytes. */
 export type AccountingRecord = Readonly<Record<(typeof accountingFields)[number], string>>;
 
-/** One task of a job (task 1 of a job that is no array) as qstat shows it. */
+/** An array task, or a job that is not an array, as qstat shows it. */
 export interface ListedTask {
   readonly job: string;
-  /** Task number; null for a job that is no array. */
+  /** Task number; null for a job that is not an array. */
   readonly task: string | null;
   /** State letters: `qw`, `r`, `t`, `dr`, `Eqw` ... */
   readonly state: string;
-  /** Queue instance; null while it waits. */
+  /** Queue instance; null while the task is pending. */
   readonly queue: string | null;
 }
 
@@ -68,7 +68,7 @@ export function parseAccounting(text: string): AccountingRecord[] {
     .map(parseAccountingLine);
 }
 
-/** The same of Open Cluster Scheduler's `accounting.jsonl`, with times in seconds as the other file has them. */
+/** The records of Open Cluster Scheduler's `accounting.jsonl`, with times in seconds as in `accounting`. */
 export function parseAccountingJson(text: string): AccountingRecord[] {
   return text
     .split('\n')
@@ -98,7 +98,7 @@ export function parseAccountingLine(line: string): AccountingRecord {
   return Object.fromEntries(accountingFields.map((name, index) => [name, values[index] ?? ''])) as AccountingRecord;
 }
 
-/** Reads `qconf -s...` output that was made with SGE_SINGLE_LINE=1: a name, blanks, a value. */
+/** Reads the output of `qconf -s...` with SGE_SINGLE_LINE=1: a name, blanks and a value on each line. */
 export function parseSettings(text: string): Map<string, string> {
   const settings = new Map<string, string>();
   for (const line of text.split('\n')) {
@@ -122,7 +122,7 @@ export function parseQueueStates(text: string): Map<string, string> {
   return states;
 }
 
-/** From `qstat -g d -xml`. */
+/** The tasks in the output of `qstat -g d -xml`. */
 export function parseTasks(xml: string): ListedTask[] {
   return [...xml.matchAll(/<job_list .*?<\/job_list>/gs)].map(([block]) => {
     const text = (tag: string): string | null => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(block)?.[1] ?? null;

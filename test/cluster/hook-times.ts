@@ -5,11 +5,11 @@ import type { Cell } from './cell';
 export type HookName = 'prolog' | 'epilog';
 
 export interface HookTimes {
-  /** By job, how long our hook held it, in ms; so far. */
+  /** How long our hook has held each job so far, in ms, by job number. */
   readonly of: (hook: HookName) => ReadonlyMap<string, number>;
 }
 
-/** As our hook became this, it is as old as that one: WHAT, JOB, and its age in ms (of clock ticks of 10 ms). */
+/** A site's hook that writes HOOK, JOB and its age in ms (in clock ticks of 10 ms): our hook's, which executed it. */
 const STAMP = (file: string): string =>
   [
     '#!/bin/bash',
@@ -20,7 +20,7 @@ const STAMP = (file: string): string =>
     '',
   ].join('\n');
 
-/** Chains a site's hook behind each of ours, which tells how long that took to hand over. Times count from now on. */
+/** From now on, measures how long our hooks take, by a site's hook chained behind each. */
 export async function timeHooks(cell: Cell): Promise<HookTimes> {
   const directory = join(cell.stateDir, 'stamps');
   mkdirSync(directory);
@@ -30,7 +30,7 @@ export async function timeHooks(cell: Cell): Promise<HookTimes> {
   const config = await cell.config();
   const timed = (hook: HookName): string => {
     const ours = config.get(hook) ?? '';
-    if (!ours.startsWith('root@') || ours.includes(' -- ')) throw new Error(`${hook} ${ours}: not ours alone`);
+    if (!ours.startsWith('root@') || ours.includes(' -- ')) throw new Error(`${hook} ${ours} is not our hook alone`);
     return `${ours} -- root@${stamp} ${hook} $job_id`;
   };
   await cell.setGlobal({ prolog: timed('prolog'), epilog: timed('epilog') });
@@ -41,8 +41,8 @@ function timesOf(file: string, hook: HookName): ReadonlyMap<string, number> {
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
   return new Map(
     lines.flatMap((line) => {
-      const [what, job = '', ms] = line.split(' ');
-      return what === hook ? [[job, Number(ms)]] : [];
+      const [name, job = '', ms] = line.split(' ');
+      return name === hook ? [[job, Number(ms)]] : [];
     }),
   );
 }

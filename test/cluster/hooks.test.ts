@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { configureHooks } from './product';
-import { assertHolds, assertQueuesWell, burnerCommand, truthOf, withSite, type Site } from './site';
+import { assertHolds, assertNoQueueErrors, burnerCommand, truthOf, withSite, type Site } from './site';
 import { until } from '../support/until';
 
 const limits = { timeout: 2_000_000 };
 
-/** A site's own hook: says what it sees, then ends as told. */
+/** Writes a site's own hook, a bash script with this body; returns its path. */
 function siteHook(site: Site, name: string, body: string): string {
   const directory = join(site.cell.stateDir, 'site');
   mkdirSync(directory, { recursive: true });
@@ -19,6 +19,7 @@ function siteHook(site: Site, name: string, body: string): string {
   return path;
 }
 
+/** Configures these hooks of the site and chains the product's before them. */
 async function setSiteHooks(site: Site, prolog: string, epilog: string, plain = false): Promise<void> {
   await site.product.run('ge0', 'uninstall', '--yes', '--prefix', site.product.prefix);
   await site.cell.setGlobal({ prolog, epilog });
@@ -29,14 +30,14 @@ const COLLECT = (file: string): string =>
   [
     `exec 3>>"${file}.$$"`,
     'id -un >&3; pwd >&3; umask >&3; ulimit -v >&3; ulimit -n >&3; echo "$@" >&3',
-    // What differs from run to run has no place in a comparison.
+    // Variables that differ from run to run are not compared.
     'env | grep -vE "^(_|SHLVL|OLDPWD|PWD|JOB_ID|SGE_JOB_SPOOL_DIR|TMPDIR|TMP|PATH|SGE_STD|HOSTNAME|QUEUE|JOB_SCRIPT|PE_HOSTFILE)=?" | grep -E "^[A-Z]" | sort >&3',
     `mv "${file}.$$" "${file}"; chmod 666 "${file}"`,
   ].join('\n');
 
 /**
- * What a site's hook sees with us before it must be what it sees without us. A chained hook of root is kept from what
- * 8.1.9's shepherd keeps from it; Open Cluster Scheduler's keeps nothing, not even this of execd's own.
+ * Asserts that a site's hook sees the same behind ours as alone. ENVIRONMENT is left out for root's: ours keeps from a
+ * chained hook of root what 8.1.9's shepherd keeps from it, and Open Cluster Scheduler's shepherd keeps nothing.
  */
 async function sameSurroundings(site: Site, user: string): Promise<void> {
   const { cell, product } = site;
@@ -62,7 +63,7 @@ async function sameSurroundings(site: Site, user: string): Promise<void> {
 
 async function exitStatuses(site: Site): Promise<void> {
   const { cell } = site;
-  // 1: queue error and another try elsewhere; 100: job error; 99: re-queued.
+  // 1: queue in error, and the job runs elsewhere; 99: the job is rescheduled; 100: job in error.
   const hook = siteHook(
     site,
     'once',
@@ -81,7 +82,7 @@ async function exitStatuses(site: Site): Promise<void> {
     lines.map((line) => line.failed),
     ['25', '0'],
   );
-  await assertQueuesWell(cell);
+  await assertNoQueueErrors(cell);
 
   const broken = await submit(1);
   const tried = await cell.waitFinished(broken);
@@ -96,10 +97,10 @@ async function exitStatuses(site: Site): Promise<void> {
   await assert.rejects(cell.waitFinished(held));
   assert.ok((await cell.tasks()).some((task) => task.job === held && task.state.includes('E')));
   await cell.qdel([held]);
-  await assertQueuesWell(cell);
+  await assertNoQueueErrors(cell);
 }
 
-/** A site prolog that takes long: ours is done, theirs runs as long as it likes; qdel meanwhile. */
+/** A site's prolog that takes seconds, chained behind ours, and a job that is deleted meanwhile. */
 async function slowProlog(site: Site): Promise<void> {
   const { cell, product } = site;
   const hook = siteHook(site, 'slow', ': >"$HOME/slow.$JOB_ID"; sleep 7');
@@ -118,10 +119,10 @@ async function slowProlog(site: Site): Promise<void> {
   assert.equal(record.exit_status, 0);
   await cell.waitFinished(deleted);
   const gone = await product.record(deleted);
-  // Where the machine stood still the prolog was over before the job was deleted.
+  // If the machine stood still, the prolog was over before the job was deleted.
   if (!existsSync(join(cell.layout.home('gealice'), 'gone.begun')))
     assert.ok(gone.samples === null || gone.samples <= 2);
-  await assertQueuesWell(cell);
+  await assertNoQueueErrors(cell);
 }
 
 async function disabled({ cell, product }: Site): Promise<void> {
@@ -131,7 +132,7 @@ async function disabled({ cell, product }: Site): Promise<void> {
     const [line] = await cell.waitFinished(job);
     assert.equal(line?.failed, '0');
     for (const host of cell.execHosts) await product.run(host, 'flush');
-    assert.deepEqual(await product.present(job), []);
+    assert.deepEqual(await product.currentRecords(job), []);
   } finally {
     for (const host of cell.execHosts) await cell.check(host, 'rm /etc/qmemacct/disabled');
   }
@@ -162,7 +163,7 @@ async function plainHooks(site: Site): Promise<void> {
         const flushed = await product.run(host, 'flush');
         assert.equal(flushed.status, 0, flushed.stderr);
       }
-      const found = await Promise.all([serial, small, tiny].map((job) => product.present(job)));
+      const found = await Promise.all([serial, small, tiny].map((job) => product.currentRecords(job)));
       return found.every((records) => records.length > 0);
     },
     'the records of all three',
@@ -197,7 +198,7 @@ async function uninstalled(site: Site): Promise<void> {
   const after = await cell.config();
   assert.equal(after.get('prolog'), hook);
   assert.equal((after.get('epilog') ?? 'none').toLowerCase(), 'none');
-  // The configuration of a host that has not heard yet still names our hook: it must be harmless without us.
+  // A host that does not know the new configuration yet still runs our hook, which must do no harm without the program.
   await configureHooks(cell, product.prefix, false);
   for (const host of cell.execHosts) {
     const removed = await product.run(host, 'uninstall', '--node', '--yes', '--prefix', product.prefix);
@@ -208,20 +209,27 @@ async function uninstalled(site: Site): Promise<void> {
   const [line] = await cell.waitFinished(job);
   assert.equal(line?.failed, '0');
   assert.ok(existsSync(join(cell.layout.home('gealice'), 'marked')), "the site's own hook did not run");
-  await assertQueuesWell(cell);
+  await assertNoQueueErrors(cell);
 }
 
-describe('hooks among others', () => {
-  it("leave a site's own hooks as they were", limits, async (t) => {
+describe("hooks chained with a site's own, on a real Grid Engine", () => {
+  it("leave the site's hooks and jobs as they were", limits, async (t) => {
     await withSite(t, { settings: 'accept_self_reported = true' }, async (site) => {
-      await t.test("the owner's environment, limits, directory and arguments", () => sameSurroundings(site, ''));
-      await t.test("root's", () => sameSurroundings(site, 'root'));
-      await t.test("another user's", () => sameSurroundings(site, 'sgeadmin'));
-      await t.test('exit statuses 1, 99 and 100', () => exitStatuses(site));
-      await t.test('a slow prolog, and qdel meanwhile', () => slowProlog(site));
-      await t.test('disabled', () => disabled(site));
-      await t.test('without privilege', () => plainHooks(site));
-      await t.test('uninstalled', () => uninstalled(site));
+      for (const [whose, user] of [
+        ["the job owner's", ''],
+        ["root's", 'root'],
+        ["another user's", 'sgeadmin'],
+      ] as const)
+        await t.test(`${whose} hook sees the same environment, limits, directory and arguments`, () =>
+          sameSurroundings(site, user),
+        );
+      await t.test("a hook's exit statuses 1, 99 and 100 have their usual effect", () => exitStatuses(site));
+      await t.test('a job behind a slow prolog is recorded, also if it is deleted meanwhile', () => slowProlog(site));
+      await t.test('a host where the hooks are disabled makes no record', () => disabled(site));
+      await t.test('hooks that run as the job owner make self-reported records', () => plainHooks(site));
+      await t.test("uninstall restores the site's hooks, and hooks without the program do no harm", () =>
+        uninstalled(site),
+      );
     });
   });
 });

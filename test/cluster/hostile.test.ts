@@ -18,17 +18,17 @@ import { daemons } from '../../src/gridengine/daemons';
 import { gridEngineOwners } from '../../src/gridengine/owners';
 import { until } from '../support/until';
 import type { CommandResult } from './cell';
-import { assertQueuesWell, awaitFigures, withSite, wordFor, type Site } from './site';
+import { assertNoQueueErrors, awaitFigures, withSite, gateFor, type Site } from './site';
 
 const limits = { timeout: 2_000_000 };
 
-/** Programs that the hooks call, or might: each planted one tells who ran it. */
+/** Programs that the hooks call or might call: each planted one writes down who ran it. */
 const PLANTED =
   'node env sh setsid mkdir mkfifo readlink cat head timeout kill sleep stat id setpriv logger mv rm date printf sed'.split(
     ' ',
   );
 
-/** Plants programs and start-up files in a user's home; whatever of it runs appends its uid to `witness`. */
+/** Plants programs and start-up files in a user's home; each of them appends the uid under which it runs to `witness`. */
 function plant(home: string, witness: string): string {
   const directory = join(home, 'evil');
   mkdirSync(directory, { recursive: true });
@@ -66,7 +66,7 @@ async function nothingRunsAsRoot({ cell, product }: Site): Promise<void> {
     'SHELLOPTS=xtrace',
     `PS4=$(/usr/bin/id -u >>${witness})`,
   ].join(',');
-  // Functions can't be given with -v: -V takes them from the environment of qsub.
+  // -v can't pass shell functions: -V takes them from qsub's environment.
   const functions = Object.fromEntries(
     ['printf', 'read', 'cd', 'trap', 'exec', 'kill', 'wait', 'umask', 'ulimit', 'echo'].map((name) => [
       `BASH_FUNC_${name}%%`,
@@ -91,9 +91,9 @@ async function nothingRunsAsRoot({ cell, product }: Site): Promise<void> {
   assert.ok(!uids.has('0'), 'something of the owner ran as root');
 }
 
-async function asBash(site: Site): Promise<void> {
+async function nothingRunsAsRootUnderBash(site: Site): Promise<void> {
   const { cell } = site;
-  // /bin/sh is a link; what it points to is covered on the execution hosts only.
+  // /bin/sh is a link; bash is mounted over its target, on the execution hosts only.
   for (const host of cell.execHosts) await cell.check(host, 'mount --bind /bin/bash "$(readlink -f /bin/sh)"');
   try {
     assert.match(await cell.check('ge1', 'sh -c "echo \\$BASH_VERSION"'), /\d/);
@@ -133,8 +133,8 @@ async function strangeNames(t: TestContext, { cell, product }: Site): Promise<vo
 }
 
 async function forgedConfig({ cell, product }: Site): Promise<void> {
-  // The shepherd itself believes the last of two equal keys: a forged job_owner or add_grp_id would end it, with or
-  // without us. These it takes without a word.
+  // The shepherd itself takes the last of two equal keys: a forged job_owner or add_grp_id would end it, with or
+  // without our hooks. It accepts these keys silently.
   const forged = 'x\nh_vmem=INFINITY\nh_vmem_is_consumable_job=1\njob_name=forged\nacct_project=stolen\nqueue=forged.q';
   const job = await cell.submit('gebob', ['-N', 'forger', '-l', 'h_vmem=1G'], 'sleep 1', {});
   await cell.waitFinished(job);
@@ -143,7 +143,7 @@ async function forgedConfig({ cell, product }: Site): Promise<void> {
   const honest = await product.record(job);
   assert.deepEqual(honest.notes, []);
   const held = await cell.submit('gebob', ['-h', '-l', 'h_vmem=1G', 'forge.sh']);
-  // The rest of what stands before the arguments, which are then none.
+  // The lines of `config` from here to its arguments, of which there are then none.
   const rest = `a@b\nmail_options=0\nqueue=forged.q\nhost=ge9\njob_name=forged\njob_id=${held}\nja_task_id=0\naccount=sge
 submission_time=1763600000\nacct_project=stolen\nnjob_args=0`;
   await cell.check('ge0', ['qalter', '-M', rest, held], { user: 'gebob' });
@@ -195,8 +195,8 @@ async function plantedFiles({ cell, product }: Site): Promise<void> {
   assert.ok(existsSync('/etc/shadow'));
 }
 
-async function forgedWord({ cell, product }: Site): Promise<void> {
-  // A record in the name of someone else, and one of her own for a job of his.
+async function forgedRecords({ cell, product }: Site): Promise<void> {
+  // A record with another user as the owner, and one with herself as the owner of another user's job.
   const job = await cell.submit('gebob', ['-q', 'all.q@ge1', '-N', 'victim'], 'sleep 0.5');
   await cell.waitFinished(job);
   const record = await product.record(job);
@@ -213,23 +213,23 @@ async function forgedWord({ cell, product }: Site): Promise<void> {
   assert.deepEqual(await product.record(job), record);
 }
 
-/** Before our hook the shepherd opens the job's output as its owner, in the owner's directory, until the FIFO is read. */
-async function shepherdKept({ cell }: Site): Promise<void> {
+/** Before our hook runs, the shepherd opens the job's output as its owner, in the owner's directory: a FIFO blocks it. */
+async function blockedShepherd({ cell }: Site): Promise<void> {
   const home = cell.layout.home('gealice');
   const { uid } = statSync(home);
   const fifo = join(home, 'kept');
   await cell.check('ge0', `mkfifo ${fifo}`, { user: 'gealice' });
   const job = await cell.submit('gealice', ['-cwd', '-o', fifo, '-j', 'y'], 'true');
-  const isKept = (): boolean =>
+  const isBlocked = (): boolean =>
     daemons(ROOT_ALONE).some(
       ({ name, effectiveUid, directoryUid }) => name === 'sge_shepherd' && effectiveUid === uid && directoryUid === uid,
     );
   try {
-    await until(isKept, 'a shepherd that waits for the FIFO');
+    await until(isBlocked, 'a shepherd that waits for the FIFO');
     assert.ok(!gridEngineOwners('').has(uid), 'a user was taken for the admin user');
-    assert.ok(isKept());
+    assert.ok(isBlocked());
   } finally {
-    // For both ends: no writer waits any more.
+    // Opened for reading and writing, so that no writer waits any more.
     const reader = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
     await cell.waitFinished(job);
     closeSync(reader);
@@ -237,31 +237,37 @@ async function shepherdKept({ cell }: Site): Promise<void> {
   }
 }
 
-/** What a job's owner sees of it while it runs is root's word. */
+/** A job's owner can read the job's live file, which is root's, and not change it. */
 async function liveFile({ cell }: Site): Promise<void> {
-  const word = wordFor(cell, 'gealice', 'live');
-  const job = await cell.submit('gealice', ['-q', 'all.q@ge1'], word.wait);
+  const gate = gateFor(cell, 'gealice', 'live');
+  const job = await cell.submit('gealice', ['-q', 'all.q@ge1'], gate.wait);
   await awaitFigures(cell, job);
   const inLive = (command: string): Promise<CommandResult> =>
     cell.on('ge1', `cd /run/qmemacct/live && ${command}`, { user: 'gealice' });
   assert.match((await inLive(`cat ${job}.*`)).stdout, /"owner":"gealice"/);
   assert.notEqual((await inLive(`chmod u+w ${job}.*`)).status, 0);
-  word.give();
+  gate.open();
   await cell.waitFinished(job);
 }
 
-describe('a hostile job owner', () => {
+describe('a hostile job owner on a real Grid Engine', () => {
   it('gains nothing and harms nobody', limits, async (t) => {
     await withSite(t, { settings: 'accept_self_reported = true' }, async (site) => {
-      await t.test('runs nothing as root, with dash as /bin/sh', () => nothingRunsAsRoot(site));
-      await t.test('runs nothing as root, with bash as /bin/sh', () => asBash(site));
-      await t.test('job names of every kind', (inner) => strangeNames(inner, site));
-      await t.test('arguments and paths that forge config keys', () => forgedConfig(site));
-      await t.test('links, FIFOs and rubbish in the outbox', () => plantedFiles(site));
-      await t.test("records in someone else's name", () => forgedWord(site));
-      await t.test('a shepherd that is kept in his directory', () => shepherdKept(site));
-      await t.test('the live file of his job', () => liveFile(site));
-      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+      await t.test('runs nothing as root if /bin/sh is dash', () => nothingRunsAsRoot(site));
+      await t.test('runs nothing as root if /bin/sh is bash', () => nothingRunsAsRootUnderBash(site));
+      await t.test('puts no escape code on a screen and no formula into CSV by a job name', (inner) =>
+        strangeNames(inner, site),
+      );
+      await t.test('forges no field of a record by arguments and paths that forge config keys', () =>
+        forgedConfig(site),
+      );
+      await t.test('holds up no delivery by links, FIFOs and rubbish in the outbox', () => plantedFiles(site));
+      await t.test("changes no record of another user's job", () => forgedRecords(site));
+      await t.test('is not taken for the admin user by a shepherd that is blocked in the home directory', () =>
+        blockedShepherd(site),
+      );
+      await t.test("can't change the live file of a job", () => liveFile(site));
+      await t.test('puts no queue instance into error', () => assertNoQueueErrors(site.cell));
     });
   });
 });

@@ -14,7 +14,7 @@ export interface OnOptions {
   /** Default: the user's home directory; / for root. */
   readonly cwd?: string;
   readonly stdin?: string;
-  /** Milliseconds; default PATIENCE_MS. The command and its process group are killed then, and the call rejects. */
+  /** Milliseconds until the command and its process group are killed and the call rejects; default PATIENCE_MS. */
   readonly timeoutMs?: number;
 }
 
@@ -31,7 +31,7 @@ export class Hosts {
     this.exec = all.filter(({ role }) => role === 'exec').map(({ name }) => name);
   }
 
-  /** What on() would run, for a caller that starts it itself. A string is a script for bash. */
+  /** The argv and environment that on() would start, for a caller that starts them itself. A string is a bash script. */
   command(
     host: string,
     command: string | readonly string[],
@@ -45,7 +45,7 @@ export class Hosts {
         : ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--init-groups', '--inh-caps=-all', '--'];
     const cwd = options.cwd ?? (user.uid === 0 ? '/' : user.home);
     const inDirectory = ['sh', '-c', 'cd -- "$1" && shift && exec "$@"', 'sh', cwd];
-    // With a socket as standard input bash takes itself for a remote shell's and would read ~/.bashrc.
+    // With a socket as standard input bash would take itself for a remote shell and read ~/.bashrc.
     const argv = typeof command === 'string' ? ['bash', '--norc', '-c', command] : command;
     return {
       argv: [...enter(this.layout, host), ...identity, ...inDirectory, ...argv],
@@ -72,7 +72,7 @@ export class Hosts {
     return result.stdout;
   }
 
-  /** What runs on this host, or on all of them: daemons, shepherds, hooks, jobs and what they left behind. */
+  /** Processes on this host, or on all hosts: daemons, shepherds, hooks, jobs and what they left behind. */
   processes(host?: string): CellProcess[] {
     return processesIn(namespacesOf(this.layout, host === undefined ? this.all.map(({ name }) => name) : [host]));
   }

@@ -21,7 +21,7 @@ async function allRecords({ product }: Site): Promise<readonly JobRecord[]> {
 async function importedWhileJobsRun(site: Site): Promise<void> {
   const { cell, product } = site;
   const { accounting } = cell.layout;
-  const take = async (...words: readonly string[]): Promise<string> => {
+  const importLines = async (...words: readonly string[]): Promise<string> => {
     const result = await product.run('ge1', 'import', ...words);
     assert.ok(result.status === 0 || result.status === 1, `status ${result.status}: ${result.stderr}`);
     return result.stdout;
@@ -37,7 +37,7 @@ async function importedWhileJobsRun(site: Site): Promise<void> {
   const early = await submit('gealice', ['-N', 'array', '-t', '1-4'], 'for i in $(seq 20000); do :; done; sleep 1');
   await submit('gebob', ['-N', 'fails', '-pe', 'smp', '2', '-l', 'h_vmem=700M'], 'sleep 1; exit 3');
   await cell.waitFinished(early);
-  await take();
+  await importLines();
 
   await submit('gebob', ['-N', 'again', '-r', 'y'], again);
   const second = await submit('gealice', ['-N', 'second'], 'sleep 0.5');
@@ -45,13 +45,13 @@ async function importedWhileJobsRun(site: Site): Promise<void> {
   renameSync(accounting, `${accounting}.0`);
   const third = await submit('gebob', ['-N', 'third'], 'sleep 0.2');
   await cell.waitFinished(third);
-  await take(accounting);
+  await importLines(accounting);
   await cell.qdel([long], 'gealice');
   for (const job of jobs) await cell.waitFinished(job);
   for (const job of jobs) await product.records(job, job === early ? 4 : 1);
   await product.records(jobs[3] ?? '', 2);
-  await take();
-  assert.match(await take(), /^nothing new/);
+  await importLines();
+  assert.match(await importLines(), /^nothing new/);
 
   const records = await allRecords(site);
   const both = join(cell.stateDir, 'accounting-both');
@@ -62,7 +62,7 @@ async function importedWhileJobsRun(site: Site): Promise<void> {
     assert.ok(theirs.wallclock > 0);
     assert.equal(ours.lines, theirs.lines, `${owner}: lines`);
     assert.equal(ours.wallclock, theirs.wallclock, `${owner}: wallclock`);
-    // qacct prints the sum in milliseconds; ours are those of each line, of which some kinds know microseconds.
+    // qacct prints milliseconds of the sum; ours adds up each line's, which in some kinds of Grid Engine has microseconds.
     assert.ok(
       Math.abs(ours.cpu - theirs.cpu) < 0.001 + 0.0005 * ours.lines,
       `${owner}: CPU ${ours.cpu}, qacct ${theirs.cpu}`,
@@ -73,8 +73,8 @@ async function importedWhileJobsRun(site: Site): Promise<void> {
   );
   assert.equal(records.length, 10, runs.join('\n'));
   for (const record of records) {
-    assert.notEqual(record.trust, 'accounting', `job ${record.job_id}: only its line is known`);
-    assert.notEqual(record.failed, null, `job ${record.job_id} has met no line`);
+    assert.notEqual(record.trust, 'accounting', `job ${record.job_id} has an accounting line alone`);
+    assert.notEqual(record.failed, null, `job ${record.job_id} is not joined with its accounting line`);
     assert.equal(record.grid_engine?.lines, 1);
     assert.doesNotMatch(record.run_id, /^accounting/);
   }
@@ -84,8 +84,8 @@ async function importedWhileJobsRun(site: Site): Promise<void> {
   assert.match(deleted.grid_engine?.category ?? '', /h_rt/);
 }
 
-/** A job that no hook of ours sees is there by its line, with what it asked for. */
-async function unseenJob(site: Site): Promise<void> {
+/** A job without our hooks gets a record from its accounting line, with what it requested. */
+async function jobWithoutHooks(site: Site): Promise<void> {
   const { cell, product } = site;
   for (const host of cell.execHosts) await cell.check(host, 'touch /etc/qmemacct/disabled');
   const job = await cell.submit('gebob', ['-N', 'unseen', '-pe', 'smp', '2', '-l', 'h_vmem=700M'], 'sleep 1; exit 4');
@@ -103,15 +103,15 @@ async function unseenJob(site: Site): Promise<void> {
   assert.match(shown.stdout, /The figures are Grid Engine's own/);
 }
 
-/** Of each run one record, whose line has no start: a shell that is missing, runs that qmod puts back. */
-async function withoutStart(site: Site): Promise<void> {
+/** Runs whose accounting line has no start time (a missing shell, a run that qmod reschedules) get one record each. */
+async function runsWithoutStartTime(site: Site): Promise<void> {
   const { cell, product } = site;
   const shell = await cell.submit('gealice', ['-N', 'noshell', '-S', '/no/such/shell'], 'true');
   const again = await cell.submit('gebob', ['-N', 'putback', '-r', 'y', '-l', 'h_vmem=600M'], 'sleep 8');
   await cell.waitRunning(again);
   await cell.check('ge1', `qmod -rj ${again}`);
   await cell.waitFinished(again);
-  // The job waits in the error state; its first run is over.
+  // The job's first run is over; it waits in the error state.
   await product.records(shell, 1);
   await cell.qdel([shell], 'gealice');
   await product.records(again, 2);
@@ -130,15 +130,12 @@ async function withoutStart(site: Site): Promise<void> {
   for (const { run_id } of runs) assert.doesNotMatch(run_id, /^accounting/);
 }
 
-describe('import on a cluster', () => {
-  it(
-    'reads the accounting file while jobs run and it is rotated, joined with our records',
-    { timeout: 2_000_000 },
-    (t) =>
-      withSite(t, {}, async (site) => {
-        await importedWhileJobsRun(site);
-        await unseenJob(site);
-        await withoutStart(site);
-      }),
+describe('import on a real Grid Engine', () => {
+  it('joins each line with its record, also of files that grow and are rotated', { timeout: 2_000_000 }, (t) =>
+    withSite(t, {}, async (site) => {
+      await importedWhileJobsRun(site);
+      await jobWithoutHooks(site);
+      await runsWithoutStartTime(site);
+    }),
   );
 });

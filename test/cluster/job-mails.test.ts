@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { ASKED_FOR } from '../../src/cli/job-mails/job-mail';
 import { mailSettings, startSink } from './mail-sink';
 import { serveOnMaster } from './serving';
-import { withSite, wordFor, type Site } from './site';
+import { withSite, gateFor, type Site } from './site';
 import { until } from '../support/until';
 
 const MASTER = 'ge0';
@@ -15,12 +15,16 @@ async function mailsOfJobs(site: Site): Promise<void> {
   const stop = await serveOnMaster(site, [...mailSettings, 'poll_interval = 1', 'usage_interval = 1']);
   try {
     await cell.submit('gealice', ['-N', 'silent', '-l', 'h_vmem=1G'], 'sleep 1');
-    const word = wordFor(cell, 'gealice', 'wanted');
+    const gate = gateFor(cell, 'gealice', 'wanted');
     const options = ['-N', 'wanted', '-ac', 'qmemacct=mail', '-l', 'h_vmem=1G'];
-    const job = await cell.submit('gealice', options, `${word.wait}; exit 3`);
+    const job = await cell.submit('gealice', options, `${gate.wait}; exit 3`);
     const isKnown = `grep -qs '"job":${job},' ${dirname(product.accounting)}/job-mails/asked.json`;
-    await until(async () => (await cell.on(MASTER, isKnown)).status === 0, `job ${job} among those that asked`, 500);
-    word.give();
+    await until(
+      async () => (await cell.on(MASTER, isKnown)).status === 0,
+      `job ${job} among the jobs that ask for a mail`,
+      500,
+    );
+    gate.open();
     await until(() => sink.mails.length > 0, 'a mail');
     assert.deepEqual(
       sink.mails.map(({ to, mail }) => [to, mail.headers.get('subject')]),
@@ -33,8 +37,8 @@ async function mailsOfJobs(site: Site): Promise<void> {
   }
 }
 
-describe('a job that asks for a mail at its end', () => {
-  it('gets one, and no other job does', { timeout: 2_000_000 }, async (t) => {
+describe('a mail at the end of a job, on a real Grid Engine', () => {
+  it('is sent for a job that asks for one, and for no other', { timeout: 2_000_000 }, async (t) => {
     await withSite(t, {}, mailsOfJobs);
   });
 });

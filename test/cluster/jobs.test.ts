@@ -8,23 +8,23 @@ import type { JobRecord } from '../../src/record/record';
 import { until } from '../support/until';
 import {
   assertHolds,
-  assertQueuesWell,
+  assertNoQueueErrors,
   awaitFigures,
   burnerCommand,
   holds,
   isSampled,
   mib,
   truthOf,
-  UNTIL_TOLD,
+  LONGEST_HOLD_MS,
   withSite,
-  wordFor,
+  gateFor,
   type Site,
 } from './site';
 
 const limits = { timeout: 2_000_000 };
 const seconds = (iso: string | null): number => Date.parse(iso ?? '') / 1000;
 
-/** What our record and Grid Engine's own line must agree on. */
+/** Asserts that our record agrees with Grid Engine's line. */
 function assertAgrees(record: JobRecord, line: AccountingRecord | undefined): void {
   assert.ok(line !== undefined, 'no accounting line');
   assert.equal(record.job_id, Number(line.job_number));
@@ -40,11 +40,11 @@ function assertAgrees(record: JobRecord, line: AccountingRecord | undefined): vo
 }
 
 async function serialJob({ cell, product }: Site): Promise<void> {
-  const word = wordFor(cell, 'gealice', 'serial');
-  const burn = burnerCommand('steady', 'serial.truth', { mib: 200, hold: UNTIL_TOLD, until: word.path });
+  const gate = gateFor(cell, 'gealice', 'serial');
+  const burn = burnerCommand('steady', 'serial.truth', { mib: 200, hold: LONGEST_HOLD_MS, until: gate.path });
   const job = await cell.submit('gealice', ['-N', 'serial', '-l', 'h_vmem=1500M'], `${burn}; exit 3`);
   await awaitFigures(cell, job, (figures) => (figures.samples ?? 0) >= 4 && holds(mib(200))(figures));
-  word.give();
+  gate.open();
   const [line] = await cell.waitFinished(job);
   const record = await product.record(job);
   assertAgrees(record, line);
@@ -92,16 +92,16 @@ async function parallelOnOneHost({ cell, product }: Site): Promise<void> {
 }
 
 async function arrayJob({ cell, product }: Site): Promise<void> {
-  const word = wordFor(cell, 'gealice', 'array');
-  const options = { mib: '$((10 + 4 * SGE_TASK_ID))', hold: UNTIL_TOLD, until: word.path };
+  const gate = gateFor(cell, 'gealice', 'array');
+  const options = { mib: '$((10 + 4 * SGE_TASK_ID))', hold: LONGEST_HOLD_MS, until: gate.path };
   const script = burnerCommand('steady', 'array.$SGE_TASK_ID.truth', options);
   const job = await cell.submit('gealice', ['-t', '1-20', '-N', 'array', '-l', 'h_vmem=1G'], script);
   await until(
     () => isSampled(cell, job),
     () => `a sample of job ${job}`,
   );
-  const toldMs = Date.now();
-  word.give();
+  const openedMs = Date.now();
+  gate.open();
   const lines = await cell.waitFinished(job);
   const records = (await product.records(job, 20)).map((attempt) => attempt.record);
   assert.equal(records.length, 20);
@@ -111,10 +111,10 @@ async function arrayJob({ cell, product }: Site): Promise<void> {
       lines.find((line) => Number(line.task_number) === record.task_id),
     );
     const truth = truthOf(cell, 'gealice', `array.${record.task_id ?? 0}.truth`);
-    // On a loaded machine no sample may fall into the time that a task holds its memory.
+    // On a loaded machine there may be no sample while a task holds its memory.
     const { samples, peak_rss: peak } = record;
     const atMs = Date.parse(peak?.at ?? '');
-    const isHeld = atMs >= truth.peakAtUnixMs && atMs < toldMs;
+    const isHeld = atMs >= truth.peakAtUnixMs && atMs < openedMs;
     if (peak === null) assert.ok(!((samples ?? 0) > 0), 'samples, and no bracket');
     else assertHolds(peak, truth.rssSum, truth.uncertainty, isHeld ? 0.9 : 0);
   }
@@ -123,8 +123,8 @@ async function arrayJob({ cell, product }: Site): Promise<void> {
   assert.match(shown.stdout, /20 tasks/);
 }
 
-async function diesAtItsLimit({ cell, product }: Site): Promise<void> {
-  // tail must hold a line that never ends, and gives up when the kernel refuses it more.
+async function diesAtMemoryLimit({ cell, product }: Site): Promise<void> {
+  // tail must hold a line that never ends, and fails when the kernel refuses it more memory.
   const script = '{ for i in 1 2 3 4 5; do head -c 110000000 /dev/zero; sleep 0.7; done; } | tail >/dev/null';
   const job = await cell.submit('gealice', ['-N', 'dies', '-l', 'h_vmem=400M'], script);
   const [line] = await cell.waitFinished(job);
@@ -133,7 +133,7 @@ async function diesAtItsLimit({ cell, product }: Site): Promise<void> {
   assert.notEqual(record.exit_status, 0);
   const limit = record.h_vmem?.limit_bytes ?? 0;
   assert.equal(limit, mib(400));
-  // RLIMIT_AS holds for each process; the sum over the burner and its shell may be a little above.
+  // RLIMIT_AS limits each process; the sum over the job's processes may be a little above.
   const process = record.peak_process_vmem?.lower_bytes ?? Infinity;
   assert.ok(process <= limit, `${process} is above what the kernel allowed`);
   const sum = record.peak_rss?.lower_bytes ?? Infinity;
@@ -143,7 +143,7 @@ async function diesAtItsLimit({ cell, product }: Site): Promise<void> {
 
 async function deletedJob({ cell, product }: Site): Promise<void> {
   const job = await cell.submit('gebob', ['-N', 'deleted'], 'touch ~/deleted.begun; sleep 60');
-  // To qmaster a job runs while its prolog does.
+  // qmaster shows a job as running while its prolog runs.
   await until(() => existsSync(join(cell.layout.home('gebob'), 'deleted.begun')), `the script of job ${job}`);
   await cell.qdel([job], 'gebob');
   const [line] = await cell.waitFinished(job);
@@ -154,7 +154,7 @@ async function deletedJob({ cell, product }: Site): Promise<void> {
   assert.equal(record.status, 'finished');
 }
 
-async function overItsTime({ cell, product }: Site): Promise<void> {
+async function exceedsRunTime({ cell, product }: Site): Promise<void> {
   const job = await cell.submit('gebob', ['-N', 'late', '-l', 'h_rt=2'], 'sleep 60');
   const [line] = await cell.waitFinished(job);
   const record = await product.record(job);
@@ -163,7 +163,7 @@ async function overItsTime({ cell, product }: Site): Promise<void> {
   assertAgrees(record, line);
 }
 
-async function runAgain({ cell, product }: Site): Promise<void> {
+async function rescheduledJob({ cell, product }: Site): Promise<void> {
   const script = 'if [ -e ~/again ]; then exit 0; fi; touch ~/again; exit 99';
   const job = await cell.submit('gealice', ['-N', 'again', '-r', 'y'], script);
   const lines = await cell.waitFinished(job);
@@ -189,37 +189,37 @@ async function briefJob({ cell, product }: Site): Promise<void> {
   assert.ok(['root', 'usage'].includes(record.trust));
 }
 
-const CROWD = 60;
+const CROWD_SIZE = 60;
 
-async function crowdAtOnce({ cell, product }: Site): Promise<void> {
-  const job = await cell.submit('gebob', ['-t', `1-${CROWD}`, '-N', 'crowd', '-l', 'h_vmem=1G'], 'sleep 3');
+async function manyTasksAtOnce({ cell, product }: Site): Promise<void> {
+  const job = await cell.submit('gebob', ['-t', `1-${CROWD_SIZE}`, '-N', 'crowd', '-l', 'h_vmem=1G'], 'sleep 3');
   const lines = await cell.waitFinished(job);
-  assert.equal(lines.length, CROWD);
-  const records = await product.records(job, CROWD);
+  assert.equal(lines.length, CROWD_SIZE);
+  const records = await product.records(job, CROWD_SIZE);
   assert.deepEqual(
     records.map(({ record }) => record.task_id).sort((a, b) => Number(a) - Number(b)),
-    Array.from({ length: CROWD }, (_, index) => index + 1),
+    Array.from({ length: CROWD_SIZE }, (_, index) => index + 1),
   );
   const wrong = records.filter(({ attempt, record }) => attempt !== 1 || !goodEnds.includes(record.exit_status));
   assert.deepEqual(wrong, []);
 }
 
-describe('jobs on a real Grid Engine', () => {
-  it('are accounted from submission to the end', { ...limits, concurrency: 6 }, async (t) => {
+describe('records of jobs on a real Grid Engine', () => {
+  it('are complete and agree with the accounting file', { ...limits, concurrency: 6 }, async (t) => {
     await withSite(t, {}, async (site) => {
-      await t.test('a serial job', () => serialJob(site));
+      await t.test('for a serial job, which the commands show', () => serialJob(site));
       // Side by side: each waits for Grid Engine most of the time.
       await Promise.all([
-        t.test('a parallel job on one host', () => parallelOnOneHost(site)),
-        t.test('a job that dies at its h_vmem', () => diesAtItsLimit(site)),
-        t.test('a deleted job', () => deletedJob(site)),
-        t.test('a job over its h_rt', () => overItsTime(site)),
-        t.test('a job that asks to run again: two attempts, two records', () => runAgain(site)),
-        t.test('a job of 50 ms', () => briefJob(site)),
+        t.test('for a parallel job on one host', () => parallelOnOneHost(site)),
+        t.test('for a job that dies at its h_vmem', () => diesAtMemoryLimit(site)),
+        t.test('for a deleted job', () => deletedJob(site)),
+        t.test('for a job that exceeds its h_rt', () => exceedsRunTime(site)),
+        t.test('for each of two runs of a rescheduled job', () => rescheduledJob(site)),
+        t.test('for a job of 50 ms', () => briefJob(site)),
       ]);
-      await t.test('an array of 20 tasks', () => arrayJob(site));
-      await t.test(`${CROWD} jobs at once`, () => crowdAtOnce(site));
-      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+      await t.test('for an array job of 20 tasks', () => arrayJob(site));
+      await t.test(`for each of ${CROWD_SIZE} array tasks that run at once`, () => manyTasksAtOnce(site));
+      await t.test('no queue instance is in error', () => assertNoQueueErrors(site.cell));
     });
   });
 });

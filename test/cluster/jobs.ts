@@ -8,7 +8,7 @@ import { describeFailure } from './run';
 import { until } from '../support/until';
 
 const qstatEveryMs = 1000;
-/** How long after a job's end its accounting record may come. */
+/** How long after a job's end its accounting line may come. */
 const recordGraceMs = 30_000;
 
 /** Submits and follows the jobs of a cell. */
@@ -32,7 +32,7 @@ export class Jobs {
     return id;
   }
 
-  /** Every task that qmaster knows, running or not. */
+  /** Every task that qmaster knows, running or pending. */
   async list(): Promise<ListedTask[]> {
     return parseTasks(await this.check([client('qstat'), '-u', '*', '-g', 'd', '-xml']));
   }
@@ -51,7 +51,7 @@ export class Jobs {
   }
 
   /**
-   * Waits until qmaster knows the job no more; returns its accounting records (none for one deleted before it ran).
+   * Waits until qmaster no longer knows the job; returns its accounting records (none if it was deleted before it ran).
    * Rejects when the time is over, and at once when a task of the job gets into the error state.
    */
   async waitFinished(job: string): Promise<AccountingRecord[]> {
@@ -78,7 +78,7 @@ export class Jobs {
     return until(records, () => `records of job ${job}`, 100);
   }
 
-  /** Waits until so many tasks of the job run, and returns those. */
+  /** Waits until at least `count` tasks of the job run, and returns them. */
   waitRunning(job: string, count: number): Promise<ListedTask[]> {
     return until(
       async () => {
@@ -97,7 +97,7 @@ export class Jobs {
 
   /** Takes every queue instance and job out of the error state. */
   async clearErrors(): Promise<void> {
-    // Both complain, by their status too, where there is nothing to clear.
+    // Both fail if there is nothing to clear.
     await this.hosts.on(this.hosts.master, [client('qmod'), '-cq', '*']);
     await this.hosts.on(this.hosts.master, [client('qmod'), '-cj', '*']);
     const left = [...(await this.queueStates())].filter(([, state]) => state.includes('E'));

@@ -5,7 +5,7 @@ import { parseAccountingJson } from './formats';
 import type { CellKind } from './kind';
 import { adminUser, spoolRoot } from './kind-sge';
 
-/** A directory with the archives of built trees, `ocs-VERSION-lx-amd64.tar.xz`. */
+/** Environment variable with a directory of built trees, `ocs-VERSION-lx-amd64.tar.xz`. */
 const VARIABLE = 'QMEMACCT_OCS';
 
 const sgeRoot = '/opt/ocs';
@@ -13,7 +13,7 @@ const binaries = join(sgeRoot, 'bin/lx-amd64');
 const template = 'util/install_modules/inst_template.conf';
 const answers = 'install.conf';
 
-/** Open Cluster Scheduler, from the archive of a built tree whose name is like that. */
+/** Open Cluster Scheduler from the built tree whose archive's name matches. */
 export function openClusterScheduler(name: string, archive: RegExp): CellKind {
   return {
     name,
@@ -53,7 +53,7 @@ function findArchive(pattern: RegExp): string | null {
   return found === undefined ? null : join(directory, found);
 }
 
-/** The installer's questions, answered. */
+/** The installer's template with the answers for a cell. */
 function answer(template: string, master: string): string {
   const values: Readonly<Record<string, string>> = {
     SGE_ROOT: sgeRoot,
@@ -65,7 +65,7 @@ function answer(template: string, master: string): string {
     QMASTER_SPOOL_DIR: join(spoolRoot, 'qmaster'),
     EXECD_SPOOL_DIR: join(spoolRoot, 'execd'),
     EXECD_SPOOL_DIR_LOCAL: '',
-    // Each execution host gets a range of its own.
+    // configure() gives each execution host its own range.
     GID_RANGE: '40000-40001',
     ADMIN_HOST_LIST: master,
     SUBMIT_HOST_LIST: master,

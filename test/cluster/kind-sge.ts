@@ -6,8 +6,8 @@ import type { CellKind } from './kind';
 export const adminUser = 'sgeadmin';
 
 /**
- * Where the hosts of every kind see the spool directories: the cells share one /proc, where a host finds the execd of
- * another cell's host of its name, too.
+ * Where the hosts of every kind see the spool directories. The cells share one /proc, in which a host also finds the execd
+ * of the host of the same name in another cell.
  */
 export const spoolRoot = '/var/spool/gridengine';
 
@@ -29,7 +29,7 @@ export const sonOfGridEngine: CellKind = {
   dialect: 'sge8.1.9',
   sgeRoot,
   binaries,
-  // Debian's scripts around them take forty processes for each question.
+  // Debian's scripts around the clients start forty processes each.
   path: [binaries],
   accounting: 'accounting',
   readAccounting: parseAccounting,
@@ -47,7 +47,7 @@ export const sonOfGridEngine: CellKind = {
     for (const name of ['bin', 'lib', 'util', 'utilbin'])
       cpSync(join(sgeRoot, name), join(layout.root, name), { recursive: true, verbatimSymlinks: true });
     mkdirSync(layout.common, { recursive: true });
-    // Debian's default is /usr/sbin, where a shell script stands before each program: half of what a short job costs.
+    // Debian's default is /usr/sbin, with a shell script around each program: half of the CPU time of a short job.
     const bootstrap = readFileSync(join(share, 'default-bootstrap'), 'utf8');
     writeFileSync(join(layout.common, 'bootstrap'), bootstrap.replace(/^binary_path .*/m, `binary_path ${binaries}`));
     const master = hosts.find(({ role }) => role === 'master');

@@ -7,34 +7,34 @@ import { openClusterScheduler } from './kind-ocs';
 import type { Layout } from './layout';
 import type { CellHost } from './state';
 
-/** What a cell of one kind of Grid Engine needs that one of another kind does not. */
+/** What differs between cells by their kind of Grid Engine. */
 export interface CellKind {
   readonly name: string;
   readonly dialect: Dialect;
-  /** Where the hosts see SGE_ROOT; a cell mounts its own there, inside its hosts only. */
+  /** Where the hosts see SGE_ROOT: each cell mounts its own there, inside its hosts only. */
   readonly sgeRoot: string;
-  /** The programs themselves, daemons and clients. */
+  /** Directory of the programs themselves, daemons and clients. */
   readonly binaries: string;
-  /** For the PATH of users, in front of the system's. */
+  /** Directories in front of the system's in users' PATH. */
   readonly path: readonly string[];
   /** Name of the accounting file in `common`. */
   readonly accounting: string;
   readonly readAccounting: (text: string) => AccountingRecord[];
-  /** Hooks of root are safe only behind a static `env`: the shepherd keeps no LD_AUDIT of the job's owner from them. */
+  /** Whether root's hooks are safe only behind a static `env`: the shepherd lets the owner's LD_AUDIT through to them. */
   readonly wantsStaticEnv: boolean;
-  /** `config` of a task of a parallel job says how many slots its host has for the job. */
+  /** Whether `config` of a slave task has the number of slots that the job has on its host. */
   readonly tasksNameTheirSlots: boolean;
-  /** `failed` of a job that execd killed for a limit. */
+  /** `failed` in the accounting line of a job that execd killed at a limit. */
   readonly failedAtLimit: '37' | '100';
-  /** Accounting has exit status 0 for a job of a tight parallel environment that ran no task (CS-2632 of its makers). */
+  /** Whether accounting has exit status 0 for a job of a tight PE that ran no task (issue CS-2632 of its makers). */
   readonly losesExitStatus: boolean;
-  /** What one of its parallel environments has beside the fields that all kinds know. */
+  /** Fields of a parallel environment that only this kind has. */
   readonly parallelEnvironment: Readonly<Record<string, string>>;
-  /** Why it can't be made on this machine, with what would change that; null where it can. */
+  /** Why no such cell can be made on this machine, with what would change that; null: it can. */
   readonly obstacle: () => string | null;
   /** Writes SGE_ROOT, before there are hosts. */
   readonly writeFiles: (layout: Layout, hosts: readonly CellHost[]) => void;
-  /** Makes qmaster's data base; an installer may start it, too. */
+  /** Makes qmaster's database; an installer may also start qmaster. */
   readonly initialise: (hosts: Hosts) => Promise<void>;
 }
 
@@ -46,7 +46,7 @@ const kinds: readonly CellKind[] = [
 
 export { adminUser, spoolRoot } from './kind-sge';
 
-/** Which of them a process works with; Debian's 8.1.9 where it is not set. */
+/** Environment variable with the kind that a process works with; default: Debian's 8.1.9. */
 export const KIND_VARIABLE = 'QMEMACCT_CELL_KIND';
 
 function chosen(): CellKind {
@@ -61,12 +61,12 @@ function chosen(): CellKind {
 export const kind = chosen();
 
 /**
- * Exit status that records of jobs that ended well have before their lines are read. Open Cluster Scheduler removes the
- * spool directory at once: a loaded machine comes too late to read it there.
+ * Exit statuses that the record of a job that ended well can have before its accounting line is read. null: Open Cluster
+ * Scheduler removes the spool directory at once, before a loaded machine has read it.
  */
 export const goodEnds: readonly (number | null)[] = kind.dialect === 'ocs' ? [0, null] : [0];
 
-/** A client program itself: Debian's on PATH is a shell script that looks for SGE_ROOT and takes five times as long. */
+/** Path of a client program itself: Debian's on PATH is a shell script that takes five times as long. */
 export function client(name: 'qacct' | 'qconf' | 'qdel' | 'qhost' | 'qmod' | 'qstat' | 'qsub'): string {
   return join(kind.binaries, name);
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { kind } from './kind';
 
-/** Cells of several numbers can be up at once: each has its directory, its user ids and its additional groups. */
+/** Cells with different numbers can be up at once: each has its own directory, user ids and additional groups. */
 export const cellNumber = Number(process.env.QMEMACCT_TEST_CELL ?? '0');
 
 export function stateDirOf(cell: number): string {
@@ -10,7 +10,7 @@ export function stateDirOf(cell: number): string {
 
 export const defaultStateDir = stateDirOf(cellNumber);
 
-/** Per-host directories of the product: every host gets private ones in these places. */
+/** The product's directories, of which every host gets private ones. */
 export const productDirs = ['/var/lib/qmemacct', '/run/qmemacct', '/etc/qmemacct'] as const;
 
 export const namespaceTypes = ['net', 'uts', 'mnt'] as const;
@@ -57,12 +57,12 @@ export class Layout {
     return join(this.homes, user);
   }
 
-  /** What the host sees at `jobTmp`. */
+  /** The directory that the host sees at `jobTmp`. */
   hostTmp(host: string): string {
     return join(this.stateDir, 'hosts', host, 'tmp');
   }
 
-  /** What the host sees at one of the product's directories. */
+  /** The directory that the host sees at one of the product's directories. */
   productDir(host: string, dir: string): string {
     return join(this.stateDir, 'hosts', host, dir);
   }

@@ -5,23 +5,23 @@ import { describe, it, type TestContext } from 'node:test';
 import { rssOf } from './processes';
 import {
   assertHolds,
-  assertQueuesWell,
+  assertNoQueueErrors,
   awaitFigures,
   burnerCommand,
   holds,
   mib,
   truthOf,
-  UNTIL_TOLD,
+  LONGEST_HOLD_MS,
   withSite,
-  wordFor,
+  gateFor,
   type Site,
 } from './site';
 import { until } from '../support/until';
 
 const limits = { timeout: 2_000_000 };
 
-/** Whether root here may raise hard limits again (CAP_SYS_RESOURCE): then no job is ever sampled in the small mode. */
-async function canLift({ cell }: Site): Promise<boolean> {
+/** Whether root may raise hard limits here (CAP_SYS_RESOURCE): then no job is sampled in the small mode. */
+async function canRaiseLimits({ cell }: Site): Promise<boolean> {
   return (await cell.on('ge1', 'ulimit -v 1000000; ulimit -v unlimited')).status === 0;
 }
 
@@ -34,20 +34,20 @@ async function smallMode(site: Site): Promise<void> {
   const truth = truthOf(cell, 'gealice', 'small.truth');
   assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
   assert.equal(record.trust, 'root');
-  assert.equal(record.sampler?.mode, (await canLift(site)) ? 'full' : 'small');
+  assert.equal(record.sampler?.mode, (await canRaiseLimits(site)) ? 'full' : 'small');
 }
 
 async function noRoomForASampler(t: TestContext, site: Site): Promise<void> {
   const { cell, product } = site;
-  // Beside a job with a sampler: so the node's listener is there, which starts what has no room under the limit.
+  // Beside a job with a sampler, so that a listener runs, which starts processes for which the limit leaves no room.
   const host = 'ge2';
-  const word = wordFor(cell, 'gealice', 'beside');
+  const gate = gateFor(cell, 'gealice', 'beside');
   const beside = await cell.submit(
     'gealice',
     ['-N', 'beside', '-l', 'h_vmem=1G', '-q', `all.q@${host}`],
-    burnerCommand('steady', 'beside.truth', { mib: 20, hold: 240_000, until: word.path }),
+    burnerCommand('steady', 'beside.truth', { mib: 20, hold: 240_000, until: gate.path }),
   );
-  // It writes the file once it can be asked.
+  // The listener writes this file once it takes connections.
   await until(
     () => existsSync(join(cell.productDir(host, '/run/qmemacct'), 'listener', 'pid')),
     () => `the listener of ${host}`,
@@ -57,11 +57,11 @@ async function noRoomForASampler(t: TestContext, site: Site): Promise<void> {
   const job = await cell.submit('gealice', tiny, `${script}; exit 5`);
   const [line] = await cell.waitFinished(job);
   assert.ok(line !== undefined);
-  if (await canLift(site)) return;
-  // No flush, and no other job's sampler ends meanwhile.
+  if (await canRaiseLimits(site)) return;
+  // The record must come without a flush, and while no other job's sampler ends.
   const record = await product.record(job);
   t.diagnostic(`the record was there ${Date.now() - Date.parse(record.ended_at ?? '')} ms after the job's end`);
-  word.give();
+  gate.open();
   await cell.waitFinished(beside);
   assert.equal(record.status, 'unsampled');
   assert.equal(record.trust, 'usage');
@@ -74,7 +74,7 @@ async function noRoomForASampler(t: TestContext, site: Site): Promise<void> {
 }
 
 async function smallestAddressSpace({ cell, product }: Site): Promise<void> {
-  // 10 MiB is the least that Grid Engine sets; bash itself may not start there, but the hooks must not add to it.
+  // 10 MiB is the least that Grid Engine sets: bash itself may not start, but no hook may fail.
   const job = await cell.submit('gebob', ['-N', 'least', '-l', 'h_vmem=10M', '-S', '/bin/sh'], 'exit 0');
   const [line] = await cell.waitFinished(job);
   assert.ok(line !== undefined);
@@ -86,15 +86,15 @@ async function smallestAddressSpace({ cell, product }: Site): Promise<void> {
 async function fewDescriptors({ cell, product }: Site): Promise<void> {
   await cell.setGlobal({ execd_params: 'S_DESCRIPTORS=100,H_DESCRIPTORS=100' });
   try {
-    const word = wordFor(cell, 'gealice', 'descriptors');
-    const script = `ulimit -n; for i in $(seq 60); do sleep 600 & done; ${word.wait}; kill $(jobs -p)`;
+    const gate = gateFor(cell, 'gealice', 'descriptors');
+    const script = `ulimit -n; for i in $(seq 60); do sleep 600 & done; ${gate.wait}; kill $(jobs -p)`;
     const job = await cell.submit(
       'gealice',
       ['-N', 'descriptors', '-l', 'h_vmem=1G', '-o', 'desc.out', '-j', 'y'],
       script,
     );
     await awaitFigures(cell, job, ({ max_processes: most }) => (most ?? 0) >= 61);
-    word.give();
+    gate.open();
     await cell.waitFinished(job);
     const record = await product.record(job);
     assert.equal((await cell.check('ge1', `cat ${cell.layout.home('gealice')}/desc.out`)).trim(), '100');
@@ -115,13 +115,13 @@ async function smallFiles(site: Site): Promise<void> {
   const truth = truthOf(cell, 'gealice', 'files.truth');
   assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.95);
   assert.equal(record.trust, 'root');
-  if (!(await canLift(site))) assert.match(record.notes.join(' '), /file size limit/);
+  if (!(await canRaiseLimits(site))) assert.match(record.notes.join(' '), /file size limit/);
 }
 
 async function littleCpuTime({ cell, product }: Site): Promise<void> {
-  // 120 processes at 20 readings a second take the sampler past half of 2 s, on a fast machine later than on a slow one.
-  const word = wordFor(cell, 'gealice', 'cpu');
-  const burn = burnerCommand('steady', 'cpu.truth', { mib: 60, hold: UNTIL_TOLD, until: word.path });
+  // Reading 120 processes 20 times a second, the sampler sooner or later takes more than half of the 2 s.
+  const gate = gateFor(cell, 'gealice', 'cpu');
+  const burn = burnerCommand('steady', 'cpu.truth', { mib: 60, hold: LONGEST_HOLD_MS, until: gate.path });
   const script = `for i in $(seq 120); do sleep 3000 & done; ${burn}; kill $(jobs -p)`;
   const job = await cell.submit('gealice', ['-N', 'cputime', '-l', 'h_vmem=1G,h_cpu=2'], script);
   const samplers = (): readonly number[] =>
@@ -149,14 +149,14 @@ async function littleCpuTime({ cell, product }: Site): Promise<void> {
     () => `120 sleeping processes, not ${sleepers().length}`,
   );
   await awaitFigures(cell, job, holds(mib(60) + 0.97 * sleepersHeld));
-  word.give();
+  gate.open();
   await cell.waitFinished(job);
   const record = await product.record(job);
   const truth = truthOf(cell, 'gealice', 'cpu.truth');
   assertHolds(record.peak_rss, truth.rssSum + sleepersHeld, truth.uncertainty, 0.97);
   assert.equal(record.trust, 'root');
   assert.equal(record.status, 'finished');
-  // The limit is 2 s, and half of it is the mark for handing over.
+  // The sampler hands over to a successor at half of its limit of 2 s.
   assert.ok(
     (record.sampler?.cpu_seconds ?? 0) > 1,
     `the sampler took ${record.sampler?.cpu_seconds ?? 0} s of CPU time`,
@@ -165,20 +165,22 @@ async function littleCpuTime({ cell, product }: Site): Promise<void> {
   assert.ok((record.longest_gap_seconds ?? 99) < 60, `a gap of ${record.longest_gap_seconds ?? 0} s`);
 }
 
-describe("jobs whose limits can't be lifted", () => {
-  it('are sampled as far as the limits allow, and nothing is lost', { ...limits, concurrency: 5 }, async (t) => {
+describe("jobs whose limits can't be raised, on a real Grid Engine", () => {
+  it('are sampled as far as their limits allow, and each gets a record', { ...limits, concurrency: 5 }, async (t) => {
     const settings = 'interval = 0.05\ncpu_budget_percent = 100';
     await withSite(t, { settings }, async (site) => {
-      // Side by side: each waits for Grid Engine most of the time. The descriptors are the whole cell's.
+      // Side by side: each waits for Grid Engine most of the time. The limit of descriptors is set for the whole cell.
       await Promise.all([
-        t.test('h_vmem=300M: the small mode', () => smallMode(site)),
-        t.test('h_vmem=10M', () => smallestAddressSpace(site)),
-        t.test('h_fsize=1M', () => smallFiles(site)),
-        t.test('h_cpu=2: handed over to a successor', () => littleCpuTime(site)),
+        t.test('in the small mode with h_vmem=300M', () => smallMode(site)),
+        t.test('with h_vmem=10M, at least by a record and without a failed hook', () => smallestAddressSpace(site)),
+        t.test('with h_fsize=1M', () => smallFiles(site)),
+        t.test('with h_cpu=2, by samplers that hand over to a successor', () => littleCpuTime(site)),
       ]);
-      await t.test('h_vmem=50M: unsampled, with figures from usage', (inner) => noRoomForASampler(inner, site));
-      await t.test('100 descriptors', () => fewDescriptors(site));
-      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+      await t.test("not at all with h_vmem=50M, where the record has Grid Engine's usage", (inner) =>
+        noRoomForASampler(inner, site),
+      );
+      await t.test('with 100 descriptors', () => fewDescriptors(site));
+      await t.test('without putting a queue instance into error', () => assertNoQueueErrors(site.cell));
     });
   });
 });

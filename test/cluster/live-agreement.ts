@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Said, SaidPart } from './client-words';
+import type { ClientAnswers, ClientPart } from './client-answers';
 import { mib } from './site';
 
 export interface PartOfJson {
@@ -46,7 +46,7 @@ export interface HostsJson {
   }[];
 }
 
-/** `/qhost` and `/qstat`. */
+/** An answer of `/qhost` or `/qstat`. */
 interface QmemJson<T> {
   readonly success: boolean;
   readonly message: string;
@@ -55,32 +55,32 @@ interface QmemJson<T> {
 export type QhostJson = QmemJson<{ readonly num_proc: string; readonly mem_total: string; readonly jobs: unknown }>;
 export type QstatJson = QmemJson<{ readonly uid: string; readonly jobs: unknown }>;
 
-/** The same state of the cluster, as the clients say it and as we do. */
-export interface Looked {
-  /** The jobs' names, as they were submitted. */
+/** One state of the cluster as Grid Engine's clients show it, and as the product does. */
+export interface Views {
+  /** Job names by job number, as submitted. */
   readonly names: ReadonlyMap<number, string>;
-  readonly said: Said;
+  readonly clients: ClientAnswers;
   readonly live: LiveJson;
   readonly hosts: HostsJson;
   readonly qhost: QhostJson;
   readonly qstat: QstatJson;
 }
 
-/** Hosts, jobs, tasks, slots, owners, requests and Grid Engine's memory are the same everywhere. */
-export function assertAgreement(looked: Looked): void {
-  assertHostsAgree(looked);
-  assertLiveAgrees(looked);
-  assertQmemToolsAgree(looked);
+/** Asserts that hosts, jobs, tasks, slots, owners, requests and Grid Engine's memory figures are the same in all views. */
+export function assertAgreement(views: Views): void {
+  assertHostsAgree(views);
+  assertLiveAgrees(views);
+  assertQmemToolsAgree(views);
 }
 
-function assertHostsAgree({ said, hosts, names }: Looked): void {
+function assertHostsAgree({ clients, hosts, names }: Views): void {
   assert.deepEqual(hosts.problems, []);
   assert.deepEqual(
     hosts.hosts.map(({ host }) => host),
-    [...said.hosts.keys()],
+    [...clients.hosts.keys()],
   );
   for (const ours of hosts.hosts) {
-    const theirs = said.hosts.get(ours.host);
+    const theirs = clients.hosts.get(ours.host);
     assert.deepEqual(
       ours.jobs
         .map((part) => [part.job_id, part.task_id, part.owner, part.job_name, part.master, part.slots])
@@ -97,7 +97,7 @@ function assertHostsAgree({ said, hosts, names }: Looked): void {
     // qhost prints three decimals of a GiB.
     assert.ok(Math.abs(ours.free_bytes - (theirs?.free ?? NaN)) < mib(1), `${ours.free_bytes}, not ${theirs?.free}`);
     for (const part of ours.jobs) {
-      const detail = said.jobs.get(part.job_id);
+      const detail = clients.jobs.get(part.job_id);
       const ofTask = detail?.tasks.find(({ task }) => task === (part.task_id ?? 1));
       assert.ok(detail !== undefined && ofTask !== undefined);
       assert.equal(part.limit_bytes, detail.request.bytes * part.slots);
@@ -110,12 +110,12 @@ function assertHostsAgree({ said, hosts, names }: Looked): void {
   }
 }
 
-function assertLiveAgrees({ said, live, names }: Looked): void {
+function assertLiveAgrees({ clients, live, names }: Views): void {
   assert.deepEqual(live.problems, []);
-  const parts = [...said.hosts.values()].flatMap(({ jobs }) => jobs);
-  assert.equal(live.jobs.length, [...said.jobs.values()].flatMap(({ tasks }) => tasks).length);
+  const parts = [...clients.hosts.values()].flatMap(({ jobs }) => jobs);
+  assert.equal(live.jobs.length, [...clients.jobs.values()].flatMap(({ tasks }) => tasks).length);
   for (const job of live.jobs) {
-    const detail = said.jobs.get(job.job_id);
+    const detail = clients.jobs.get(job.job_id);
     const ofJob = parts.filter((part) => part.job === job.job_id && part.task === job.task_id);
     assert.ok(detail !== undefined && ofJob.length === job.hosts.length, `job ${job.job_id}.${job.task_id ?? ''}`);
     assert.deepEqual([job.owner, job.uid, job.job_name], [detail.owner, detail.uid, names.get(job.job_id)]);
@@ -130,9 +130,9 @@ function assertLiveAgrees({ said, live, names }: Looked): void {
   }
 }
 
-function assertQmemToolsAgree({ said, qhost, qstat, names }: Looked): void {
+function assertQmemToolsAgree({ clients, qhost, qstat, names }: Views): void {
   assert.deepEqual([qhost.success, qhost.message, qstat.success, qstat.message], [true, '', true, '']);
-  const byHost = [...said.hosts].map(([host, { processors, memoryTotal, jobs }]) => {
+  const byHost = [...clients.hosts].map(([host, { processors, memoryTotal, jobs }]) => {
     const numbers = [...new Set(jobs.map(({ job }) => job))];
     return [
       host,
@@ -157,24 +157,24 @@ function assertQmemToolsAgree({ said, qhost, qstat, names }: Looked): void {
   });
   assert.deepEqual(qhost.data, Object.fromEntries(byHost));
   const byOwner: Record<string, { uid: string; jobs: Record<string, unknown> }> = {};
-  for (const [job, { owner, uid, request }] of said.jobs)
+  for (const [job, { owner, uid, request }] of clients.jobs)
     (byOwner[owner] ??= { uid, jobs: {} }).jobs[job] = {
       requested_h_vmem_strval: request.text,
       requested_h_vmem_dblval: request.bytes,
       hostname: Object.fromEntries(
-        [...said.hosts].flatMap(([host, { jobs }]) => {
+        [...clients.hosts].flatMap(([host, { jobs }]) => {
           const parts = jobs.filter((part) => part.job === job);
           return parts.length === 0
             ? []
-            : [[host, Object.assign({}, ...parts.map((part) => memoryOf(said, host, part)))]];
+            : [[host, Object.assign({}, ...parts.map((part) => memoryOf(clients, host, part)))]];
         }),
       ),
     };
   assert.deepEqual(qstat.data, byOwner);
 }
 
-/** By role, or by task of an array job, as QmemTools has it. */
-function memoryOf({ jobs }: Said, host: string, part: SaidPart): Readonly<Record<string, string>> {
+/** maxvmem on a host by role, or of an array job by task, in the form of QmemTools. */
+function memoryOf({ jobs }: ClientAnswers, host: string, part: ClientPart): Readonly<Record<string, string>> {
   const found = jobs.get(part.job)?.tasks.find(({ task }) => task === (part.task ?? 1));
   assert.ok(found !== undefined);
   if (part.task !== null) return { [part.task]: found.maxvmem.toFixed(6) };

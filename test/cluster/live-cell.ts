@@ -12,7 +12,7 @@ import type { CellHost, CellState, CellUser } from './state';
 import { tearDown } from './teardown';
 import { PATIENCE_MS } from '../support/until';
 
-/** A Grid Engine cell that is up. Times are milliseconds; what fails rejects with what Grid Engine said. */
+/** A Grid Engine cell that is up. Times are milliseconds; methods that fail reject with Grid Engine's message. */
 export class Cell {
   readonly stateDir: string;
   readonly hosts: readonly CellHost[];
@@ -23,7 +23,7 @@ export class Cell {
   readonly execHosts: readonly string[];
   /** The network namespace outside of the cell, as a file that every host sees. */
   readonly initialNetns: string;
-  /** Where everything of the cell lies on disk: homes, spools, the accounting file, logs. */
+  /** The paths of the cell: homes, spools, the accounting file, logs. */
   readonly layout: Layout;
 
   private readonly access: Hosts;
@@ -65,12 +65,12 @@ export class Cell {
     return this.access.command(host, command, options);
   }
 
-  /** What runs on a host, or on all: daemons, shepherds, hooks, jobs and what they left behind. */
+  /** Processes on a host, or on all hosts: daemons, shepherds, hooks, jobs and what they left behind. */
   processes(host?: string): CellProcess[] {
     return this.access.processes(host);
   }
 
-  /** What the host sees at one of the product's directories (`/var/lib/qmemacct` ...), as a path outside of it. */
+  /** The directory that the host sees at one of the product's (`/var/lib/qmemacct` ...), as a path outside of the host. */
   productDir(host: string, dir: string): string {
     return this.layout.productDir(host, dir);
   }
@@ -96,7 +96,7 @@ export class Cell {
     if (options.wait !== false) await this.waitForHookConfig();
   }
 
-  /** Changes the configuration that a host has for itself (gid_range and the like), as setGlobal() does. */
+  /** Changes a host's own configuration (gid_range and the like), as setGlobal() does. */
   async setHostConfig(host: string, changes: Changes, options: { readonly wait?: boolean } = {}): Promise<void> {
     await this.settings.changeConfig(host, changes);
     if (options.wait !== false) await this.waitForHookConfig();
@@ -107,12 +107,12 @@ export class Cell {
     return this.settings.changeQueue(queue, changes);
   }
 
-  /** Sets how the complex h_vmem is consumed and what a job that does not ask for it gets. */
+  /** Sets how the complex h_vmem is consumed, and its default for jobs that do not request it. */
   setHVmem(consumable: 'YES' | 'NO' | 'JOB', preset: string): Promise<void> {
     return this.settings.changeComplex(['h_vmem', 'h_vmem', 'MEMORY', '<=', 'YES', consumable, preset, '0']);
   }
 
-  /** Makes a complex of memory that jobs may request; every execution host has `capacity` of it, or no value. */
+  /** Adds a memory complex that jobs may request; `capacity`: its value on every execution host, default none. */
   async addMemoryComplex(name: string, consumable: 'YES' | 'JOB', capacity?: string): Promise<void> {
     await this.settings.changeComplex([name, name, 'MEMORY', '<=', 'YES', consumable, '0', '0']);
     if (capacity === undefined) return;
@@ -133,14 +133,14 @@ export class Cell {
   }
 
   /**
-   * Waits until qmaster knows the job no more; returns its accounting records (none for one deleted before it ran).
-   * Rejects at once when a task of it gets into the error state.
+   * Waits until qmaster no longer knows the job; returns its accounting records (none if it was deleted before it ran).
+   * Rejects at once when a task of the job gets into the error state.
    */
   waitFinished(job: string): Promise<AccountingRecord[]> {
     return this.jobs.waitFinished(job);
   }
 
-  /** Waits until so many tasks of the job run, and returns those. */
+  /** Waits until at least `count` tasks of the job run, and returns them. */
   waitRunning(job: string, count = 1): Promise<ListedTask[]> {
     return this.jobs.waitRunning(job, count);
   }
@@ -150,7 +150,7 @@ export class Cell {
     return this.jobs.accounting(job);
   }
 
-  /** Every task that qmaster knows, running or not. */
+  /** Every task that qmaster knows, running or pending. */
   tasks(): Promise<ListedTask[]> {
     return this.jobs.list();
   }
@@ -185,17 +185,17 @@ export class Cell {
     return this.daemons.startMaster();
   }
 
-  /** Returns when qmaster has heard from every execd that runs: half a minute after its start. */
-  hearExecds(): Promise<void> {
-    return this.daemons.hearExecds();
+  /** Returns when qmaster has a load report of every execd that runs: half a minute after its start. */
+  awaitLoadReports(): Promise<void> {
+    return this.daemons.awaitLoadReports();
   }
 
-  /** The qmaster, or null where none runs. */
+  /** The qmaster; null: none runs. */
   qmaster(): ReturnType<Daemons['qmaster']> {
     return this.daemons.qmaster();
   }
 
-  /** Ends the execd of a host, whose shepherds and jobs live on; nothing happens where none runs. */
+  /** Ends the execd of a host, if one runs; its shepherds and jobs live on. */
   stopExecd(host: string, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     return this.daemons.stopExecd(host, signal);
   }

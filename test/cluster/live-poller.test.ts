@@ -10,8 +10,8 @@ import { client, kind } from './kind';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { until } from '../support/until';
 
-/** What a watching command showed at one time. */
-interface Shown {
+/** One snapshot that live-program.ts printed. */
+interface Output {
   readonly now: number;
   readonly source: string;
   readonly warning: string | null;
@@ -19,44 +19,44 @@ interface Shown {
 }
 
 interface Watcher {
-  readonly shown: Shown[];
-  /** The first that is as wanted, of those that come from now on. */
-  until(what: string, wanted: (shown: Shown) => boolean): Promise<Shown>;
+  readonly outputs: Output[];
+  /** The first output that is as wanted, of those printed from now on. */
+  until(what: string, wanted: (output: Output) => boolean): Promise<Output>;
 }
 
-/** Between the first tries at a qmaster that does not answer. */
+/** Pause after the first try at a qmaster that does not answer. */
 const FIRST_PAUSE_MS = 10_000;
-/** Longer than any command may take. */
+/** How old an answer may be: longer than any command may take. */
 const FRESH_MS = 30_000;
 const SETTINGS = { poll_interval: 1, usage_interval: 2, command_timeout: 20, serve_socket: '/nowhere/serve.sock' };
 
-/** A live command on a host of the cell, until the test is over. */
+/** Runs live-program.ts on a host of the cell until the test is over. */
 function watch(t: TestContext, cell: Cell, host: string): Watcher {
   const home = temporaryDirectory();
   const program = [process.execPath, join(__dirname, 'live-program.js'), JSON.stringify(SETTINGS), 'pending'];
   const { argv, env } = cell.command(host, program, { env: { HOME: home } });
   const child = spawn(argv[0] ?? '', argv.slice(1), { env, cwd: '/', stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  const shown: Shown[] = [];
+  const outputs: Output[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const one = JSON.parse(line) as Omit<Shown, 'snapshot'> & { snapshot: unknown };
+    const one = JSON.parse(line) as Omit<Output, 'snapshot'> & { snapshot: unknown };
     const snapshot = checkedSnapshot(one.snapshot);
     assert.ok(snapshot.ok);
-    shown.push({ ...one, snapshot: snapshot.value });
+    outputs.push({ ...one, snapshot: snapshot.value });
   });
-  // It may be gone with the cell.
+  // The program may have ended with the cell.
   child.stdin.on('error', () => undefined);
   t.after(async () => {
     child.stdin.end();
     await ended;
   });
   return {
-    shown,
+    outputs,
     until: (what, wanted) => {
-      const from = shown.length;
+      const from = outputs.length;
       return until(
-        () => shown.slice(from).find(wanted) ?? null,
-        () => `${what}; the last shown was ${JSON.stringify(shown.at(-1), null, 1).slice(0, 4000)}`,
+        () => outputs.slice(from).find(wanted) ?? null,
+        () => `${what}; the last output was ${JSON.stringify(outputs.at(-1), null, 1).slice(0, 4000)}`,
       );
     },
   };
@@ -65,16 +65,16 @@ function watch(t: TestContext, cell: Cell, host: string): Watcher {
 type Query = 'running' | 'hosts' | 'details' | 'pending';
 const QUERIES: readonly Query[] = ['running', 'hosts', 'details', 'pending'];
 
-function answer({ snapshot }: Shown, query: Query): Answer<readonly unknown[]> {
+function answer({ snapshot }: Output, query: Query): Answer<readonly unknown[]> {
   const found: Answer<readonly unknown[]> | null = snapshot[query];
   assert.ok(found !== null);
   return found;
 }
 
-const problems = (shown: Shown): readonly (string | null)[] => QUERIES.map((query) => answer(shown, query).problem);
+const problems = (output: Output): readonly (string | null)[] => QUERIES.map((query) => answer(output, query).problem);
 
-const isWell = (shown: Shown): boolean =>
-  shown.snapshot.pending !== null && problems(shown).every((problem) => problem === null);
+const isWithoutProblems = (output: Output): boolean =>
+  output.snapshot.pending !== null && problems(output).every((problem) => problem === null);
 
 interface Jobs {
   readonly runs: number;
@@ -96,27 +96,27 @@ async function submitJobs(cell: Cell): Promise<Jobs> {
   return { runs: Number(runs), stopped: Number(stopped), array: Number(array), held: Number(held) };
 }
 
-/** Everything that qmaster knows of these jobs is shown. */
+/** Asserts that a snapshot shows everything that qmaster knows of these jobs. */
 async function everythingIsShown(cell: Cell, watcher: Watcher, jobs: Jobs): Promise<void> {
-  const usageOf = ({ snapshot }: Shown, job: number): number =>
+  const usageOf = ({ snapshot }: Output, job: number): number =>
     snapshot.details.value
       .filter((detail) => detail.job === job)
       .flatMap(({ tasks }) => tasks.map(({ usage }) => usage.get('vmem') ?? 0))
       .filter((vmem) => vmem > 0).length;
-  const shown = await watcher.until(
+  const output = await watcher.until(
     'usage of all jobs',
     (one) =>
-      isWell(one) &&
+      isWithoutProblems(one) &&
       one.snapshot.running.value.some(({ job, state }) => job === jobs.stopped && state === 's') &&
       usageOf(one, jobs.runs) === 1 &&
       usageOf(one, jobs.stopped) === 1 &&
       usageOf(one, jobs.array) === 3 &&
       QUERIES.every((query) => one.now - (answer(one, query).at ?? 0) < FRESH_MS),
   );
-  const { snapshot } = shown;
+  const { snapshot } = output;
   assert.equal(snapshot.dialect, kind.dialect);
-  assert.equal(shown.source, 'shared');
-  assert.equal(shown.warning, null);
+  assert.equal(output.source, 'shared');
+  assert.equal(output.warning, null);
   const rows = snapshot.running.value.map(({ job, tasks, state }) => [job, tasks, state]);
   assert.deepEqual(
     rows.sort((a, b) => String(a).localeCompare(String(b))),
@@ -137,43 +137,43 @@ async function everythingIsShown(cell: Cell, watcher: Watcher, jobs: Jobs): Prom
   const onHosts = snapshot.hosts.value.flatMap((host) => host.jobs.map(({ job }) => job));
   assert.deepEqual(new Set(onHosts), new Set([jobs.runs, jobs.stopped, jobs.array]));
   for (const query of QUERIES) {
-    const age = shown.now - (answer(shown, query).at ?? 0);
+    const age = output.now - (answer(output, query).at ?? 0);
     assert.ok(age >= 0, `${query} is ${age} ms old`);
   }
 }
 
-/** A job that ends between two polls leaves the others alone. */
+/** Asserts that a job that ends between two polls makes no problem of any query. */
 async function endedJobIsNoError(cell: Cell, watcher: Watcher, jobs: Jobs): Promise<void> {
-  const from = watcher.shown.length;
+  const from = watcher.outputs.length;
   await cell.qdel([String(jobs.array)]);
   await watcher.until(
     'the array is gone',
-    (one) => isWell(one) && !one.snapshot.details.value.some(({ job }) => job === jobs.array),
+    (one) => isWithoutProblems(one) && !one.snapshot.details.value.some(({ job }) => job === jobs.array),
   );
-  for (const one of watcher.shown.slice(from)) assert.deepEqual(problems(one), [null, null, null, null]);
+  for (const one of watcher.outputs.slice(from)) assert.deepEqual(problems(one), [null, null, null, null]);
 }
 
-/** As long as qmaster can't be had, what was last seen is shown, and said to be old. */
-function assertOldAndTold(watcher: Watcher, shown: Shown, reason: RegExp): void {
+/** Asserts that each query shows its last answer with that answer's time, and this problem. */
+function assertShownAsOld(watcher: Watcher, output: Output, reason: RegExp): void {
   for (const query of QUERIES) {
-    const now = answer(shown, query);
+    const now = answer(output, query);
     assert.match(now.problem ?? 'no problem', reason, query);
-    assert.ok((now.at ?? 0) < shown.now, `${query} is told as of ${shown.now - (now.at ?? 0)} ms ago`);
-    const well = watcher.shown.findLast((one) => one.now < shown.now && answer(one, query).problem === null);
+    assert.ok((now.at ?? 0) < output.now, `${query} is shown as of ${output.now - (now.at ?? 0)} ms ago`);
+    const well = watcher.outputs.findLast((one) => one.now < output.now && answer(one, query).problem === null);
     assert.ok(well !== undefined);
     assert.deepEqual(now.value, answer(well, query).value, query);
   }
 }
 
-async function masterIsGone(cell: Cell, watcher: Watcher): Promise<void> {
+async function qmasterStops(cell: Cell, watcher: Watcher): Promise<void> {
   await cell.stopMaster();
   const reason = /^qmaster does not answer \(q(?:stat|host): .*\); look whether sge_qmaster runs on the host/;
-  const first = await watcher.until('the end of qmaster is told', (one) => problems(one).every(Boolean));
-  assertOldAndTold(watcher, first, reason);
-  const last = await watcher.until('the watching goes on', (one) => one.now - first.now > 2500);
-  assertOldAndTold(watcher, last, reason);
+  const first = await watcher.until('the end of qmaster is shown', (one) => problems(one).every(Boolean));
+  assertShownAsOld(watcher, first, reason);
+  const last = await watcher.until('another output 2.5 s later', (one) => one.now - first.now > 2500);
+  assertShownAsOld(watcher, last, reason);
   assert.equal(answer(last, 'running').at, answer(first, 'running').at);
-  const pauses = watcher.shown
+  const pauses = watcher.outputs
     .filter((one) => one.now > first.now)
     .map((one) => (answer(one, 'running').triedAt ?? 0) - (answer(first, 'running').triedAt ?? 0));
   assert.deepEqual(
@@ -184,21 +184,21 @@ async function masterIsGone(cell: Cell, watcher: Watcher): Promise<void> {
 
   const away = Date.now();
   await cell.startMaster();
-  const well = await watcher.until('the return of qmaster is seen', isWell);
+  const well = await watcher.until('the return of qmaster is seen', isWithoutProblems);
   assert.ok((answer(well, 'details').at ?? 0) > away);
 }
 
-async function masterHangs(cell: Cell, watcher: Watcher): Promise<void> {
+async function qmasterHangs(cell: Cell, watcher: Watcher): Promise<void> {
   const master = cell.qmaster();
   assert.ok(master !== null);
   process.kill(master.pid, 'SIGSTOP');
   try {
-    const told = await watcher.until('a qmaster that hangs is told', (one) => problems(one).every(Boolean));
-    assertOldAndTold(watcher, told, /^q(?:stat|host) did not answer within 20 s and was ended/);
-    const tried = QUERIES.map((query) => answer(told, query)).filter(({ at, triedAt }) => (triedAt ?? 0) > (at ?? 0));
-    // A second round may have begun before this was looked at.
+    const hung = await watcher.until('a qmaster that hangs is shown', (one) => problems(one).every(Boolean));
+    assertShownAsOld(watcher, hung, /^q(?:stat|host) did not answer within 20 s and was ended/);
+    const tried = QUERIES.map((query) => answer(hung, query)).filter(({ at, triedAt }) => (triedAt ?? 0) > (at ?? 0));
+    // A second round may have begun before this check.
     assert.ok(tried.length < QUERIES.length, 'after one command that did not end the others are not even tried');
-    // Between two rounds none is left.
+    // Between two rounds no client is left.
     const left = (): readonly unknown[] => cell.processes().filter(({ command }) => /\/qstat|\/qhost/.test(command));
     await until(
       () => left().length === 0,
@@ -207,20 +207,20 @@ async function masterHangs(cell: Cell, watcher: Watcher): Promise<void> {
   } finally {
     process.kill(master.pid, 'SIGCONT');
   }
-  await watcher.until('qmaster answers again', isWell);
+  await watcher.until('qmaster answers again', isWithoutProblems);
 }
 
-/** A host that is neither submit nor admin host is told so, in all of its answers. */
+/** Asserts that a host that is neither submit nor admin host shows that as the problem of its queries. */
 async function hostIsDenied(t: TestContext, cell: Cell): Promise<void> {
   const host = 'ge2';
   await cell.qconf(['-ds', host]);
   await cell.qconf(['-dh', host]);
   try {
-    const shown = await watch(t, cell, host).until('the denial', ({ snapshot }) => snapshot.running.problem !== null);
-    const told = /^Grid Engine denies this host \(qstat: denied: host "ge2" is neither submit nor admin host\)/;
-    assert.match(shown.snapshot.running.problem ?? '', told);
-    assert.match(shown.snapshot.hosts.problem ?? '', told);
-    assert.equal(shown.snapshot.running.at, null);
+    const output = await watch(t, cell, host).until('the denial', ({ snapshot }) => snapshot.running.problem !== null);
+    const denial = /^Grid Engine denies this host \(qstat: denied: host "ge2" is neither submit nor admin host\)/;
+    assert.match(output.snapshot.running.problem ?? '', denial);
+    assert.match(output.snapshot.hosts.problem ?? '', denial);
+    assert.equal(output.snapshot.running.at, null);
   } finally {
     await cell.qconf(['-ah', host]);
     await cell.qconf(['-as', host]);
@@ -228,23 +228,27 @@ async function hostIsDenied(t: TestContext, cell: Cell): Promise<void> {
 }
 
 describe('the poller on a real Grid Engine', () => {
-  it('shows what qmaster knows, and what became of qmaster', { timeout: 2_000_000 }, async (t) => {
-    const obstacle = clusterObstacle();
-    if (obstacle !== null) {
-      t.skip(obstacle);
-      return;
-    }
-    const cell = await upCell({ waitMs: 600_000 });
-    try {
-      const jobs = await submitJobs(cell);
-      const watcher = watch(t, cell, cell.master);
-      await everythingIsShown(cell, watcher, jobs);
-      await endedJobIsNoError(cell, watcher, jobs);
-      await masterIsGone(cell, watcher);
-      await masterHangs(cell, watcher);
-      await hostIsDenied(t, cell);
-    } finally {
-      await cell.down();
-    }
-  });
+  it(
+    'shows what qmaster knows, and whether qmaster stopped, hangs or denies the host',
+    { timeout: 2_000_000 },
+    async (t) => {
+      const obstacle = clusterObstacle();
+      if (obstacle !== null) {
+        t.skip(obstacle);
+        return;
+      }
+      const cell = await upCell({ waitMs: 600_000 });
+      try {
+        const jobs = await submitJobs(cell);
+        const watcher = watch(t, cell, cell.master);
+        await everythingIsShown(cell, watcher, jobs);
+        await endedJobIsNoError(cell, watcher, jobs);
+        await qmasterStops(cell, watcher);
+        await qmasterHangs(cell, watcher);
+        await hostIsDenied(t, cell);
+      } finally {
+        await cell.down();
+      }
+    },
+  );
 });

@@ -1,6 +1,6 @@
 /**
  * A live command that watches, as a process of its own inside a cell: `node live-program.js SETTINGS-AS-JSON pending?`.
- * Prints each snapshot as a line of JSON, with when it came and from where, until its standard input ends.
+ * Prints each snapshot as a line of JSON, with its time and source, until its standard input ends.
  */
 import { liveSnapshot } from '../../src/live/live-snapshot';
 import { liveCell, type LiveCell } from '../../src/live/poll-tools';

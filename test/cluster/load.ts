@@ -3,7 +3,7 @@ import { client } from './kind';
 import { slotsPerHost } from './setup';
 import { PATIENCE_MS, until } from '../support/until';
 
-/** How many qsub run at the same time: more would only wait for each other. */
+/** How many qsub run at the same time; more would only wait for each other. */
 const submitters = 4;
 /** A qsub takes some 30 ms; the machine may be slow. */
 const msPerJob = 500;
@@ -21,10 +21,10 @@ export interface LoadOptions {
 /** Submits single jobs in a hurry, named `one.1`, `one.2` ...; returns their numbers, in any order. */
 export async function submitSingles(cell: Cell, count: number, options: LoadOptions = {}): Promise<string[]> {
   const { user = 'gealice', args = [], script = 'sleep 600' } = options;
-  // One shell on the master for all: to enter the host and to become the user takes as long as a qsub.
-  const qsub = [client('qsub'), '-terse', '-o', '/dev/null', '-j', 'y', ...args].map(quoted).join(' ');
+  // One shell on the master for all jobs: entering the host and becoming the user takes as long as a qsub.
+  const qsub = [client('qsub'), '-terse', '-o', '/dev/null', '-j', 'y', ...args].map(shellQuoted).join(' ');
   const one = `printf '%s\\n' "$SCRIPT" | ${qsub} -N "one.$1"`;
-  const all = `seq ${count} | xargs -P ${submitters} -I NUMBER sh -c ${quoted(one)} sh NUMBER`;
+  const all = `seq ${count} | xargs -P ${submitters} -I NUMBER sh -c ${shellQuoted(one)} sh NUMBER`;
   const output = await cell.check(cell.master, all, {
     user,
     env: { SCRIPT: script },
@@ -47,7 +47,7 @@ export async function submitLoad(cell: Cell, count: number, options: LoadOptions
   return [...arrays, ...(await submitSingles(cell, singles, options))];
 }
 
-/** Leaves so many tasks running, on slots of which there are no more, and so many waiting. See emptyCell(). */
+/** Fills all slots of the cell with `running` tasks, and leaves `pending` more waiting. See emptyCell(). */
 export async function fillCell(
   cell: Cell,
   running: number,
@@ -62,7 +62,7 @@ export async function fillCell(
   return jobs;
 }
 
-/** Deletes every job of the cell and gives the queue its slots again. */
+/** Deletes every job of the cell and gives the queue its usual slots. */
 export async function emptyCell(cell: Cell): Promise<void> {
   await cell.qdel(['-u', '*']);
   await waitForTasks(cell, ({ all }) => all === 0);
@@ -83,11 +83,11 @@ async function waitForTasks(cell: Cell, wanted: (counts: TaskCounts) => boolean)
       counts = { running: tasks.filter(({ state }) => state === 'r').length, all: tasks.length };
       return wanted(counts) ? true : null;
     },
-    () => `another number of tasks than ${counts.running} running of ${counts.all}`,
+    () => `the wanted number of tasks; now ${counts.running} of ${counts.all} run`,
     500,
   );
 }
 
-function quoted(word: string): string {
+function shellQuoted(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

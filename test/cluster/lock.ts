@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * Runs `work` while no other process of this machine works on the same cell.
- * The lock is an abstract socket: the kernel lets go of it when its holder ends, however it ends.
- * Rejects where another process holds it for longer than `waitMs`.
+ * The lock is an abstract socket: the kernel releases it when its holder ends, however it ends.
+ * Rejects if another process holds it for longer than `waitMs`.
  */
 export async function withCellLock<T>(stateDir: string, waitMs: number, work: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + waitMs;

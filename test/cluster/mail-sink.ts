@@ -6,7 +6,7 @@ import type { Site } from './site';
 
 const PORT = 2525;
 
-/** Mails of owners who asked for them go to the sink of the same host. */
+/** Settings that send the mails of owners who ask for them to the sink on the same host. */
 export const mailSettings: readonly string[] = [
   `mail_server = "smtp://127.0.0.1:${PORT}"`,
   'mail_from = "qmemacct@example.org"',
@@ -19,7 +19,7 @@ interface Sink {
   readonly end: () => void;
 }
 
-/** A mail server on a host that keeps what it gets. */
+/** Starts a mail server on a host, which keeps the mails that it gets. */
 export async function startSink({ cell }: Site, host: string): Promise<Sink> {
   const { argv, env } = cell.command(host, [process.execPath, join(__dirname, 'smtp-sink.js'), String(PORT)]);
   const child = spawn(argv[0] ?? '', argv.slice(1), { env, stdio: ['ignore', 'pipe', 'inherit'] });

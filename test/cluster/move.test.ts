@@ -15,14 +15,14 @@ import { until } from '../support/until';
 const PASSWORD = 'node:secret';
 const CREDENTIALS = '/etc/qmemacct/pgpass';
 const NIGHTLY = '/etc/qmemacct/nightly.toml';
-/** The hooks' role has a password; everyone else comes as the role of his own name, by the socket's peer. */
+/** Access rules: the hooks' role logs in with a password, each other user as the role of the same name (peer). */
 const ACCESS = ['local all site_admin trust', 'local all qmemacct scram-sha-256', 'local all all peer'];
 
-/** Works until its owner makes a file of that name: until it has been seen, however slow the machine is. */
-const awaits = (file: string): string =>
+/** Shell command that computes a little until a file of this name is in the owner's home: until it has been sampled. */
+const waitForFile = (file: string): string =>
   `while [ ! -e ~/${file} ]; do for i in $(seq 2000); do :; done; sleep 0.2; done`;
 
-/** What a site's admin does, with the real commands. */
+/** What a site's admin does, by the real commands. */
 function admin({ cell, product }: Site, server: Server, database: string) {
   const asOneself = server.url(database).replace(/[^/]*@/, '');
   const hooks = server.url(database, 'qmemacct');
@@ -39,12 +39,12 @@ function admin({ cell, product }: Site, server: Server, database: string) {
       for (const sql of [
         `CREATE ROLE qmemacct LOGIN PASSWORD '${PASSWORD}' IN ROLE qmemacct_deliver`,
         'CREATE ROLE root LOGIN IN ROLE qmemacct_owner',
-        // Whom root becomes for the import: "deliver_as" of this cell.
+        // The user that root becomes for the import: "deliver_as" of this cell.
         'CREATE ROLE sgeadmin LOGIN IN ROLE qmemacct_owner',
       ])
         await server.run(database, sql);
     },
-    /** Lets a host's hooks deliver to PostgreSQL from now on; its nightly job and its import with a role of their own. */
+    /** Makes a host's hooks deliver to PostgreSQL from now on, and its nightly job and import log in as another role. */
     switchOver: async (host: string): Promise<void> => {
       // The user that the deliverer becomes.
       const asked = await cell.check(host, `sed -n 's/^deliver_as = "\\(.*\\)"/\\1/p' ${SETTINGS_FILE}`);
@@ -57,7 +57,7 @@ function admin({ cell, product }: Site, server: Server, database: string) {
         `{ grep -v '^accounting\\(_credentials\\)\\? ' ${SETTINGS_FILE}; echo 'accounting = "${url}"'; ${more}; }`;
       await cell.check(host, `${setting(asOneself, 'true')} >${NIGHTLY}`);
       const text = setting(hooks, `echo 'accounting_credentials = "${CREDENTIALS}"'`);
-      // In one step, as an editor does it: a sampler may read it at any moment.
+      // Replaced in one step, as an editor does: a sampler may read the file at any moment.
       await cell.check(host, `${text} >${SETTINGS_FILE}.new && mv ${SETTINGS_FILE}.new ${SETTINGS_FILE}`);
     },
     migrate: async (): Promise<Record<string, unknown>> =>
@@ -66,8 +66,8 @@ function admin({ cell, product }: Site, server: Server, database: string) {
   };
 }
 
-/** The jobs of a site before, while and after it moves; resolves to the database. */
-async function moved(t: TestContext, site: Site, server: Server): Promise<void> {
+/** Runs jobs before, during and after the move of a site, and compares the database with the accounting file. */
+async function siteMoves(t: TestContext, site: Site, server: Server): Promise<void> {
   const { cell, product } = site;
   const database = 'site';
   const { prepare, switchOver, migrate, nightly } = admin(site, server, database);
@@ -81,7 +81,7 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
   const statuses = (records: readonly JobAttempt[]): readonly string[] => records.map(({ record }) => record.status);
   const inPostgres = async (job: string): Promise<readonly JobAttempt[]> =>
     (await store.job({ job_id: Number(job), all: true })).records;
-  const arrived = (job: string): Promise<true> =>
+  const awaitArrival = (job: string): Promise<true> =>
     until(
       async () => statuses(await inPostgres(job)).includes('finished'),
       async () => {
@@ -89,13 +89,13 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
         return `job ${job} in PostgreSQL; ${flushed.map(({ stdout, stderr }) => `${stdout}${stderr}`).join('; ')}`;
       },
     );
-  const inFile = (job: string): Promise<readonly JobAttempt[]> => product.present(job);
+  const inFile = (job: string): Promise<readonly JobAttempt[]> => product.currentRecords(job);
   const submit = (user: string, host: string, script: string, ...words: readonly string[]): Promise<string> =>
     cell.submit(user, ['-q', `all.q@${host}`, '-l', 'h_vmem=600M', ...words], script);
   const go = (user: string, file: string): Promise<string> => cell.check(cell.master, `touch ~/${file}`, { user });
 
-  /** A sampler has told of all its tasks while they ran, and has seen them. */
-  const heard = (job: string, found: typeof inPostgres, tasks = 1): Promise<true> =>
+  /** Waits for heartbeats with samples of so many running tasks of a job. */
+  const awaitHeartbeats = (job: string, found: typeof inPostgres, tasks = 1): Promise<true> =>
     until(
       async () =>
         (await found(job)).filter(({ record }) => record.status === 'running' && (record.samples ?? 0) > 0).length >=
@@ -103,16 +103,16 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
       () => `${tasks} heartbeats of job ${job}`,
     );
 
-  // While the site has an SQLite file.
+  // Before the move: the site has an SQLite file.
   const long = [
-    await submit('gealice', 'ge1', awaits('first'), '-N', 'long1'),
-    await submit('gebob', 'ge2', awaits('second'), '-N', 'long2'),
+    await submit('gealice', 'ge1', waitForFile('first'), '-N', 'long1'),
+    await submit('gebob', 'ge2', waitForFile('second'), '-N', 'long2'),
   ] as const;
-  const between = await submit('gealice', 'ge2', awaits('first'), '-N', 'between');
-  const early = await submit('gealice', 'ge1', awaits('early'), '-N', 'array', '-t', '1-3');
-  const fails = await submit('gebob', 'ge2', `${awaits('early')}; exit 3`, '-N', 'fails', '-pe', 'smp', '2');
-  for (const job of [...long, between, fails]) await heard(job, inFile);
-  await heard(early, inFile, 3);
+  const between = await submit('gealice', 'ge2', waitForFile('first'), '-N', 'between');
+  const early = await submit('gealice', 'ge1', waitForFile('early'), '-N', 'array', '-t', '1-3');
+  const fails = await submit('gebob', 'ge2', `${waitForFile('early')}; exit 3`, '-N', 'fails', '-pe', 'smp', '2');
+  for (const job of [...long, between, fails]) await awaitHeartbeats(job, inFile);
+  await awaitHeartbeats(early, inFile, 3);
   for (const user of OWNERS) await go(user, 'early');
   for (const job of [early, fails]) await cell.waitFinished(job);
   await product.records(early, 3);
@@ -130,18 +130,18 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
   await switchOver('ge2');
   await go('gebob', 'second');
   const late = [
-    await submit('gealice', 'ge2', awaits('late'), '-N', 'late'),
-    await submit('gebob', 'ge1', awaits('late'), '-N', 'late'),
+    await submit('gealice', 'ge2', waitForFile('late'), '-N', 'late'),
+    await submit('gebob', 'ge1', waitForFile('late'), '-N', 'late'),
   ] as const;
-  for (const job of late) await heard(job, inPostgres);
+  for (const job of late) await awaitHeartbeats(job, inPostgres);
   for (const user of OWNERS) await go(user, 'late');
   for (const job of [long[1], ...late]) await cell.waitFinished(job);
-  for (const job of [...long, ...late]) await arrived(job);
-  // Samplers that began with the old file delivered to the new place.
+  for (const job of [...long, ...late]) await awaitArrival(job);
+  // Samplers that had started with the old file delivered to the new database.
   for (const job of long) assert.deepEqual(statuses(await inFile(job)), ['running']);
   for (const job of late) assert.deepEqual(await inFile(job), []);
 
-  // What came late; then the lines that the old file has not seen.
+  // After the move: records that came late, then the lines that were not imported into the old file.
   const hash = (): string => createHash('sha256').update(readFileSync(product.accounting)).digest('hex');
   const before = hash();
   const second = await migrate();
@@ -184,7 +184,7 @@ describe('a site on a real Grid Engine', () => {
     withSite(t, { settings: 'heartbeat = 1\ndelivery_jitter_ms = 0' }, async (site) => {
       const server = await startServer({ shared: true, access: ACCESS });
       try {
-        await moved(t, site, server);
+        await siteMoves(t, site, server);
       } finally {
         await server.remove();
       }

@@ -24,7 +24,7 @@ export async function makeNamespaces(layout: Layout, hosts: readonly CellHost[])
   await connect(layout, hosts);
 }
 
-/** The command in front of another that puts it into the host. */
+/** Words in front of a command that run it on the host. */
 export function enter(layout: Layout, host: string): string[] {
   return [
     'nsenter',
@@ -35,7 +35,7 @@ export function enter(layout: Layout, host: string): string[] {
   ];
 }
 
-/** The namespaces of these hosts, as /proc/PID/ns shows them; those not made, or gone, are left out. */
+/** The namespaces of these hosts that exist, as /proc/PID/ns shows them. */
 export function namespacesOf(layout: Layout, hosts: readonly string[]): Set<string> {
   const found = hosts.flatMap((host) => namespaceTypes.map((type) => namespaceOf(layout.namespace(host, type), type)));
   return new Set(found.filter((namespace) => namespace !== null));
@@ -61,7 +61,7 @@ async function makeHost(layout: Layout, host: CellHost): Promise<void> {
   await runChecked(['unshare', ...namespaces, 'sh', '-c', script, 'sh', host.name, ...mounts.flat()], options);
 }
 
-/** Joins the hosts by a bridge that lies in the master's network namespace, so that nothing shows outside. */
+/** Joins the hosts by a bridge in the master's network namespace, so that the machine's own network stays as it is. */
 async function connect(layout: Layout, hosts: readonly CellHost[]): Promise<void> {
   const [master, ...others] = hosts;
   if (master === undefined) return;
@@ -79,7 +79,7 @@ async function connect(layout: Layout, hosts: readonly CellHost[]): Promise<void
   await Promise.all(others.map((host) => configureNetwork(layout, host, up(host))));
 }
 
-/** Enters the network namespace only: a host's mounts do not show the namespaces bound after its own. */
+/** Enters the network namespace only: in a host's mounts, namespaces that were bound later are not visible. */
 async function configureNetwork(layout: Layout, host: CellHost, lines: readonly string[]): Promise<void> {
   const argv = ['nsenter', `--net=${layout.namespace(host.name, 'net')}`, '--', 'sh', '-ec', lines.join('\n')];
   await runChecked(argv, options);

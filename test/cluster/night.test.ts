@@ -13,9 +13,9 @@ import { until } from '../support/until';
 const HOST = 'ge1';
 const SETTINGS = [...mailSettings, 'mail_admins = ["ops@example.org"]'].join('\n');
 
-/** Two owners' jobs, one of which dies at its limit; resolves to the day on which they ended. */
+/** Runs jobs of two owners, one of which dies at its limit; resolves to the day on which they ended. */
 async function dayOfJobs({ cell, product }: Site): Promise<{ readonly day: string; readonly killed: string }> {
-  // tail must hold a line that never ends, and gives up when the kernel refuses it more.
+  // tail must hold a line that never ends, and fails when the kernel refuses it more memory.
   const dies = '{ for i in 1 2 3; do head -c 120000000 /dev/zero; sleep 0.4; done; } | tail >/dev/null';
   const steady = burnerCommand('steady', 'night.truth', { mib: 100, hold: 3000 });
   const jobs = [
@@ -36,7 +36,7 @@ async function dayOfJobs({ cell, product }: Site): Promise<{ readonly day: strin
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 
-/** The jobs' day must not end while they run: waits until midnight has gone by where it is near. */
+/** If midnight is near, waits until it has passed: the day must not end while the jobs run. */
 async function untilMidnightIsFar(): Promise<void> {
   const NEAR_MS = 120_000;
   const dayIn = (ms: number): string => formatDay(new Date(Date.now() + ms));
@@ -101,8 +101,12 @@ async function night(site: Site): Promise<void> {
   }
 }
 
-describe('a night on a real Grid Engine', () => {
-  it('jobs of a day, and the mails of the morning after', { timeout: 2_000_000 }, async (t) => {
-    await withSite(t, { settings: SETTINGS }, night);
-  });
+describe('qmemacct nightly on a real Grid Engine', () => {
+  it(
+    "reports and mails a day's jobs once, to an owner who asked and to the admins",
+    { timeout: 2_000_000 },
+    async (t) => {
+      await withSite(t, { settings: SETTINGS }, night);
+    },
+  );
 });

@@ -11,7 +11,7 @@ import { until } from '../support/until';
 const USER = 'gealice';
 const limits = { timeout: 2_000_000 };
 
-/** A hook of the site's, in a directory where every user may leave files. */
+/** Writes a site's hook into a directory where every user may write; returns its path. */
 function hook(cell: Cell, name: string, body: string): string {
   const directory = join(cell.stateDir, 'facts');
   mkdirSync(directory, { recursive: true });
@@ -24,7 +24,7 @@ function hook(cell: Cell, name: string, body: string): string {
 
 const factOf = (cell: Cell, name: string): string => readFileSync(join(cell.stateDir, 'facts', name), 'utf8');
 
-/** What the owner may choose of the environment of a hook that runs as root, and the limits that it runs under. */
+/** Which of the owner's variables reach a hook that runs as root, and the limit under which it runs. */
 async function hookEnvironment(cell: Cell): Promise<void> {
   const facts = join(cell.stateDir, 'facts');
   const body = [
@@ -56,7 +56,7 @@ async function hookEnvironment(cell: Cell): Promise<void> {
   assert.deepEqual(config.ok && [config.value.owner, config.value.ambiguous], [USER, []]);
 }
 
-/** What a job's own requests are by scope, where the hook finds them, and in its accounting line. */
+/** Requests by scope, as a hook finds them in `config`, and in the accounting line. */
 async function requests(cell: Cell): Promise<void> {
   const seen = 'grep ^h_vmem= "$SGE_JOB_SPOOL_DIR/config"';
   const output = join(cell.layout.home(USER), 'requests.out');
@@ -76,7 +76,7 @@ async function requests(cell: Cell): Promise<void> {
   assert.equal(line.ok && line.value.category, category);
 }
 
-/** The spool directory of a running job, and what is not there. */
+/** The files in the spool directory of a running job, and which files are missing there. */
 async function spoolFiles(cell: Cell): Promise<void> {
   const job = await cell.submit(USER, ['-o', '/dev/null', '-j', 'y'], 'sleep 600');
   const [task] = await cell.waitRunning(job);
@@ -100,7 +100,6 @@ async function spoolFiles(cell: Cell): Promise<void> {
   assert.deepEqual([line?.failed, line?.exit_status], ['100', '137']);
 }
 
-/** An epilog that fails puts the queue instance into error and runs the finished job again. */
 async function failingEpilog(cell: Cell): Promise<void> {
   const once = `[ -e ${cell.stateDir}/facts/failed ] && exit 0; : >${cell.stateDir}/facts/failed; exit 1`;
   await cell.setGlobal({ prolog: 'none', epilog: `root@${hook(cell, 'epilog', once)}` });
@@ -113,7 +112,7 @@ async function failingEpilog(cell: Cell): Promise<void> {
   await cell.clearErrors();
 }
 
-/** Values of the site's own that an epilog adds to the accounting stand beside those of the job. */
+/** Values that a site's epilog adds to the accounting are kept apart from the job's usage. */
 async function ownUsage(cell: Cell): Promise<void> {
   const reporting = 'accounting=true reporting=false flush_time=00:00:15 accounting_flush_time=00:00:00';
   const body = 'echo site_watts=42 >>"$SGE_JOB_SPOOL_DIR/usage"';
@@ -132,15 +131,15 @@ async function ownUsage(cell: Cell): Promise<void> {
   assert.ok(startTimeMs !== null && endTimeMs !== null, text);
 }
 
-/** The complex of that name is another product's. */
+/** The complex mem_limit belongs to another product. */
 async function noMemLimit(cell: Cell): Promise<void> {
   const complexes = await cell.check(cell.master, [client('qconf'), '-sc']);
   assert.match(complexes, /^h_rss /m);
   assert.doesNotMatch(complexes, /^mem_limit /m);
 }
 
-describe('what Open Cluster Scheduler does', () => {
-  it('is what the product takes for granted', limits, async (t) => {
+describe('Open Cluster Scheduler', () => {
+  it('does what the product relies on', limits, async (t) => {
     const obstacle = clusterObstacle();
     if (obstacle !== null || kind.dialect !== 'ocs') {
       t.skip(obstacle ?? `this cell is ${kind.name}`);
@@ -148,14 +147,18 @@ describe('what Open Cluster Scheduler does', () => {
     }
     const cell = await upCell();
     try {
-      await t.test('LD_AUDIT and the like reach a hook of root, under the limit of the job', () =>
+      await t.test("runs root's hooks with LD_AUDIT and the like, and under the job's limit", () =>
         hookEnvironment(cell),
       );
-      await t.test('requests by scope are in the spool directory as typed, and in the category', () => requests(cell));
-      await t.test('files of the spool directory', () => spoolFiles(cell));
-      await t.test('a failing epilog runs a finished job again', () => failingEpilog(cell));
-      await t.test("an epilog's own usage in the accounting", () => ownUsage(cell));
-      await t.test('no complex mem_limit', () => noMemLimit(cell));
+      await t.test('writes requests by scope into config as typed, and into the category', () => requests(cell));
+      await t.test('writes config, environment, addgrpid and pid, but no usage of a running job', () =>
+        spoolFiles(cell),
+      );
+      await t.test('puts a queue instance into error if an epilog fails, and runs the finished job again', () =>
+        failingEpilog(cell),
+      );
+      await t.test('writes usage that an epilog adds into the accounting', () => ownUsage(cell));
+      await t.test('has no complex mem_limit', () => noMemLimit(cell));
     } finally {
       await cell.down();
     }

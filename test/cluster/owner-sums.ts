@@ -14,8 +14,8 @@ export const OWNERS = ['gealice', 'gebob'] as const;
 const NO_SUMS: OwnerSums = { lines: 0, wallclock: 0, cpu: 0 };
 
 /**
- * What `qacct -o OWNER` says of a file: OWNER WALLCLOCK UTIME STIME CPU MEMORY IO IOW. It leaves out an owner whose jobs
- * all took less than a second (seen on 8.1.9), whatever their CPU time.
+ * An owner's sums as `qacct -o OWNER` prints them: OWNER WALLCLOCK UTIME STIME CPU MEMORY IO IOW. It leaves out an owner
+ * whose jobs all took less than a second (seen on 8.1.9), whatever their CPU time.
  */
 export async function qacctSums(cell: Cell, owner: string, file: string): Promise<OwnerSums> {
   const text = await cell.check(cell.master, [client('qacct'), '-o', owner, '-f', file]);
@@ -27,15 +27,15 @@ export async function qacctSums(cell: Cell, owner: string, file: string): Promis
   return { lines, wallclock: Number(row?.[1] ?? 0), cpu: Number(row?.[4] ?? 0) };
 }
 
-/** The sums of Grid Engine's own figures in records of the accounting DB. */
+/** An owner's sums of Grid Engine's figures in records of the accounting DB. */
 export function recordSums(records: readonly JobRecord[], owner: string): OwnerSums {
   return records
     .filter((record) => record.owner === owner)
     .reduce(
-      (sum, { grid_engine: said }) => ({
-        lines: sum.lines + (said?.lines ?? 0),
-        wallclock: sum.wallclock + (said?.wallclock_seconds ?? 0),
-        cpu: sum.cpu + (said?.cpu_seconds ?? 0),
+      (sum, { grid_engine: account }) => ({
+        lines: sum.lines + (account?.lines ?? 0),
+        wallclock: sum.wallclock + (account?.wallclock_seconds ?? 0),
+        cpu: sum.cpu + (account?.cpu_seconds ?? 0),
       }),
       NO_SUMS,
     );

@@ -8,12 +8,12 @@ const packages = 'iproute2 util-linux';
 
 const neededCommands = ['ip', 'mount', 'nsenter', 'setpriv', 'umount', 'unshare'];
 
-/** Makes and drops the kinds of network devices that a cell is made of, in a network namespace of its own. */
+/** Script that makes the kinds of network devices that a cell needs; they go with its network namespace. */
 const networkProbe = 'ip link add name b type bridge && ip link add name v type veth peer name w';
 
 let known: string | null | undefined;
 
-/** Why no cell can run on this machine, with what would fix it; null where one can. */
+/** Why no cell can run on this machine, with what would fix it; null: one can. */
 export function clusterObstacle(): string | null {
   known ??= findObstacle();
   return known;

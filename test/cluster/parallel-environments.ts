@@ -1,10 +1,10 @@
 export interface ParallelEnvironment {
   readonly name: string;
-  /** How the slots are dealt out to the hosts: a number is so many on each. */
+  /** How slots are distributed over hosts; a number is the slots on each host. */
   readonly allocationRule: '$round_robin' | '$fill_up' | '$pe_slots' | '1' | '2';
-  /** The job's own script takes a slot: one `qrsh -inherit` task fewer is allowed. */
+  /** Whether the job's script takes a slot, so that one `qrsh -inherit` task fewer is allowed. */
   readonly jobIsFirstTask: boolean;
-  /** One accounting line for the whole job instead of one for each task. */
+  /** Whether there is one accounting line for the whole job instead of one for each task. */
   readonly accountingSummary: boolean;
 }
 

@@ -12,7 +12,7 @@ const USER = 'gealice';
 const MASTER = 'ge0';
 const QMEMACCT = ['node', COMMAND] as const;
 
-/** What `qmemacct job` shows once it has this to say: the scheduler needs a run for its reasons. */
+/** Waits until `qmemacct job` shows this: qmaster has a reason only after the scheduler's next run. */
 async function shows({ cell }: Site, job: string, expected: RegExp): Promise<string> {
   let last = '';
   return until(
@@ -26,7 +26,7 @@ async function shows({ cell }: Site, job: string, expected: RegExp): Promise<str
   );
 }
 
-async function explains(site: Site): Promise<void> {
+async function reasonsAreShown(site: Site): Promise<void> {
   const { cell, product } = site;
   const settings = `accounting = "${product.accounting}"\npoll_interval = 1\n`;
   await cell.check(MASTER, `cat >${SETTINGS_FILE} && chmod 644 ${SETTINGS_FILE}`, { stdin: settings });
@@ -35,7 +35,7 @@ async function explains(site: Site): Promise<void> {
 
   const large = await submit('large', '-l', 'h_vmem=900000G');
   await shows(site, large, /waiting, .*more memory than any host has \(h_vmem=900000G: .* has most, .*can't start/);
-  // The quota that comes next may be what the scheduler names from then on.
+  // Asked now: from the next step on the scheduler may name the quota instead.
   const { stdout } = await cell.on(MASTER, [...QMEMACCT, 'job', large, '--json'], { user: USER });
   assert.match(stdout, /"state":"waiting".*"fits_no_host":true/);
 
@@ -59,11 +59,11 @@ async function explains(site: Site): Promise<void> {
 
   const failed = await cell.submit(USER, ['-N', 'failed', '-l', 'h_vmem=1G', '-o', '/proc/none/x'], 'true');
   await shows(site, failed, new RegExp(`failed to start .*can't open output file "/proc/none/x".*qmod -cj ${failed}`));
-  // Its exit status is 1 all the same.
+  // qmod's exit status is 1 although it succeeds.
   const cleared = await cell.on(MASTER, ['qmod', '-cj', failed], { user: USER });
   assert.match(cleared.stdout + cleared.stderr, /cleared error state/);
 }
 
-describe('a job that waits, on a real Grid Engine', () => {
-  it('says why', { timeout: 2_000_000 }, (t) => withSite(t, {}, explains));
+describe('qmemacct job of a pending job, on a real Grid Engine', () => {
+  it('shows why the job waits', { timeout: 2_000_000 }, (t) => withSite(t, {}, reasonsAreShown));
 });

@@ -12,7 +12,7 @@ import { withSite, type Site } from './site';
 const limits = { timeout: 2_000_000 };
 const HOST = 'ge1';
 
-/** Metric of a record by the event's name as perf has it; seconds, or a count. */
+/** The record's metric by the event's name in perf; in seconds, or a count. */
 const METRICS = {
   'page-faults': 'perf_page_faults',
   'context-switches': 'perf_context_switches',
@@ -34,7 +34,7 @@ function perfStat(file: string): Readonly<Record<string, number>> {
   );
 }
 
-/** Why this machine can't compare; null: it can. */
+/** Why the test can't run on this machine; null: it can. */
 function obstacle(): string | null {
   const probed = probePerf({ ...THIS_MACHINE, options: { events: ['page_faults', 'task_clock'], raw: [] } });
   if (isUnavailable(probed)) return probed.unavailable;
@@ -43,7 +43,7 @@ function obstacle(): string | null {
   return status === 0 ? null : `perf stat does not work: ${stderr.trim()}`;
 }
 
-/** On a machine that is busy with other things the sampler may come later than the prolog waits, and says so. */
+/** On a busy machine the sampler may start later than the prolog waits; the record then has a note. */
 const TRIES = 4;
 const isLate = (note: string): boolean => note.includes('began after the job');
 
@@ -65,7 +65,7 @@ async function record(
   }
 }
 
-/** Times grow with what else the machine does. */
+/** Allowed difference as a share; times grow with other work on the machine. */
 const WITHIN: Readonly<Record<Event, number>> = {
   'page-faults': 0.01,
   'context-switches': 0.01,
@@ -73,7 +73,7 @@ const WITHIN: Readonly<Record<Event, number>> = {
   'task-clock': 0.05,
 };
 
-/** Counters that came late have counted less. */
+/** Asserts that both counts agree; a sampler that started late may have counted less. */
 function assertEqual(event: Event, ours: JobRecord, theirs: Readonly<Record<string, number>>): void {
   const [own, other] = [ours.metrics[METRICS[event]] ?? NaN, theirs[event] ?? NaN];
   assert.ok(other > 0, `${event}: perf stat has none`);
@@ -82,7 +82,7 @@ function assertEqual(event: Event, ours: JobRecord, theirs: Readonly<Record<stri
   assert.ok(own >= (1 - WITHIN[event]) * other || ours.notes.some(isLate), words);
 }
 
-/** Both count the same run; perf itself (some 40 ms) and the epilog's first moments are the job's, and few beside this. */
+/** Compares counts of one run. The job's have perf itself (some 40 ms) and the epilog's beginning too, which is little. */
 async function sameRun(site: Site): Promise<string> {
   const file = join(site.cell.stateDir, 'same-run.stat');
   const options = ['--children=4', '--faults=120000', '--switches=6000', '--migrations=2000', '--seconds=1.5'];
@@ -95,7 +95,7 @@ async function sameRun(site: Site): Promise<string> {
 }
 
 /**
- * The job's own run, and another one under perf: of events that do not depend on what else the machine does. The
+ * Compares the job's run with another run under perf, for events that do not depend on other work on the machine. The
  * shepherd's child before it executes the job, and the epilog's beginning, add some 700 page faults to the job's.
  */
 async function anotherRun(
@@ -113,26 +113,26 @@ async function anotherRun(
   return `${event}: ours ${ours.metrics[METRICS[event]] ?? NaN}, perf stat ${theirs[event] ?? NaN}`;
 }
 
-describe('perf counters of a job on a real Grid Engine', () => {
-  it('are those of perf stat', limits, async (t) => {
+describe("a job's perf counters on a real Grid Engine", () => {
+  it('equal those of perf stat', limits, async (t) => {
     const reason = obstacle();
     if (reason !== null) {
       t.skip(reason);
       return;
     }
-    // The counters are there before the job, if the prolog waits for the sampler.
+    // The prolog waits for the sampler, so that the counters exist before the job starts.
     const settings = [
       ...['arm_wait_ms = 1000', 'listener_linger = 60', 'delivery_jitter_ms = 0', '[sources.perf]', 'enabled = true'],
       `events = ${JSON.stringify(EVENTS.map((event) => event.replaceAll('-', '_')))}`,
     ];
     await withSite(t, { settings: settings.join('\n') }, async (site) => {
-      await t.test('of the same run', async (same) => same.diagnostic(await sameRun(site)));
+      await t.test('for the same run', async (same) => same.diagnostic(await sameRun(site)));
       for (const [event, program, options] of [
         ['page-faults', 'steady', ['--mib=500', '--hold=300']],
         ['page-faults', 'many-children', ['--children=60', '--mib=8', '--life=5']],
         ['task-clock', 'cpu', ['--seconds=4']],
       ] as const)
-        await t.test(`${event} of ${program}, run twice`, async (twice) =>
+        await t.test(`for ${event} of another run of ${program}`, async (twice) =>
           twice.diagnostic(await anotherRun(site, event, program, options)),
         );
     });

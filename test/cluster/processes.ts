@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync, readlinkSync, statSync, statfsSync } from 'node:fs';
 
-/** A process, told apart from a later one with the same number by its start time (clock ticks since boot). */
+/** A process; its start time (clock ticks since boot) distinguishes it from a later one with the same pid. */
 export interface ProcessId {
   readonly pid: number;
   readonly startTime: string;
@@ -14,7 +14,7 @@ export interface CellProcess extends ProcessId {
 const nsfsMagic = 0x6e736673;
 const namespaceTypes = ['mnt', 'net', 'uts'] as const;
 
-/** The process's start time, or null where there is none, or only a zombie. */
+/** The process's start time; null if there is no such process, or only a zombie. */
 export function startTimeOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -29,7 +29,7 @@ export function isAlive(id: ProcessId): boolean {
   return startTimeOf(id.pid) === id.startTime;
 }
 
-/** Bytes that the process holds in RAM; 0 where it has ended. */
+/** Bytes that the process holds in RAM; 0 if it has ended. */
 export function rssOf(pid: number): number {
   try {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
@@ -38,7 +38,7 @@ export function rssOf(pid: number): number {
   }
 }
 
-/** The namespace as /proc/PID/ns shows it (`net:[4026531840]`), or null where the file is not one bound to it. */
+/** The namespace as /proc/PID/ns shows it (`net:[4026531840]`); null if no namespace is bound to the file. */
 export function namespaceOf(file: string, type: string): string | null {
   try {
     return statfsSync(file).type === nsfsMagic ? `${type}:[${statSync(file).ino}]` : null;
@@ -47,7 +47,7 @@ export function namespaceOf(file: string, type: string): string | null {
   }
 }
 
-/** Every process that lives in one of these namespaces (any of mnt, net, uts); zombies are left out. */
+/** Every process in one of these namespaces (mnt, net or uts), without zombies. */
 export function processesIn(namespaces: ReadonlySet<string>): CellProcess[] {
   const found: CellProcess[] = [];
   for (const name of readdirSync('/proc')) {
@@ -59,7 +59,7 @@ export function processesIn(namespaces: ReadonlySet<string>): CellProcess[] {
   return found;
 }
 
-/** Kills the process, if it is still the same one and still lives in one of these namespaces. */
+/** Kills the process if it is still the same one and still in one of these namespaces. */
 export function killIn(namespaces: ReadonlySet<string>, id: ProcessId): void {
   if (id.pid === process.pid || !isAlive(id) || !livesIn(id.pid, namespaces)) return;
   try {

@@ -12,19 +12,19 @@ import { PATIENCE_MS } from '../support/until';
 
 const QMEMACCT = ['node', COMMAND] as const;
 
-/** The product as a site has it: installed on every execution host, hooks configured by `qmemacct install`. */
+/** The product as a site has it: installed on every execution host, with hooks configured by `qmemacct install`. */
 export interface Product {
   readonly accounting: string;
-  /** Where `install --node` put the program. */
+  /** The directory into which `install --node` put the program. */
   readonly prefix: string;
   /** Runs `qmemacct ARGUMENTS` on a host as root. */
   run(host: string, ...words: readonly string[]): Promise<CommandResult>;
-  /** Records of a job in the accounting DB, as soon as there are `count` of them. Rejects when they don't come. */
+  /** Records of a job in the accounting DB, as soon as there are `count` of runs that have ended. Rejects after PATIENCE_MS. */
   records(job: string | number, count?: number): Promise<readonly JobAttempt[]>;
-  /** The one record of a job that is no array. */
+  /** The first record of a job, as soon as the job's run has ended. */
   record(job: string | number): Promise<JobRecord>;
-  /** What is there now. */
-  present(job: string | number): Promise<readonly JobAttempt[]>;
+  /** The records of a job in the accounting DB now, also of runs that have not ended. */
+  currentRecords(job: string | number): Promise<readonly JobAttempt[]>;
 }
 
 export interface ProductOptions {
@@ -33,8 +33,8 @@ export interface ProductOptions {
   readonly settings?: string;
 }
 
-/** `install --node` writes there, too; the hosts of a cell have the machine's own, so they get a layer of theirs. */
-export const KEEP_FROM_THE_MACHINE = [
+/** Shell script that gives a host directories of its own where `install --node` would write to the machine's. */
+export const MOUNT_PRIVATE_DIRECTORIES = [
   'mkdir -p /etc/cron.d /etc/tmpfiles.d',
   'mount -t tmpfs none /etc/cron.d',
   'mount -t tmpfs none /etc/tmpfiles.d',
@@ -43,15 +43,16 @@ export const KEEP_FROM_THE_MACHINE = [
 ].join(' && ');
 
 /**
- * The kernel's events reach only the namespace that the cell was made from, and the init process's can't be entered
- * everywhere. A listener that stays would serve the next test's jobs, too: who wants the default says `inf`.
+ * Settings of a cell's hosts. The kernel's events reach only the network namespace that the cell was made from, and that
+ * of the init process can't be entered everywhere. A listener that stays would serve the next test's jobs too, so it ends
+ * after a second unless the test sets `listener_linger`.
  */
 export function settingsOf(cell: Cell, settings: string): string {
   const linger = /^listener_linger\b/m.test(settings) ? '' : 'listener_linger = 1\n';
   return `initial_network_namespace = "${cell.initialNetns}"\n${linger}${settings}\n`;
 }
 
-/** The one that the installation has started, with settings that are no longer those. */
+/** Shell script that ends the listener that the installation has started with the settings from before. */
 const END_LISTENER =
   'until [ -s /run/qmemacct/listener/pid ]; do sleep 0.1; done; kill "$(sed -n s/^pid=//p /run/qmemacct/listener/pid)"';
 
@@ -64,10 +65,10 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
   const prefix = join(cell.stateDir, 'opt');
   const accounting = newAccounting(cell);
   for (const host of cell.execHosts) {
-    await cell.check(host, KEEP_FROM_THE_MACHINE);
+    await cell.check(host, MOUNT_PRIVATE_DIRECTORIES);
     await installOn(cell, host, prefix, accounting);
     await cell.check(host, `cat >>${SETTINGS_FILE}`, { stdin: settingsOf(cell, options.settings ?? '') });
-    // These the hooks, or the listener, know from the installation.
+    // The hooks and the listener get these settings from the installation.
     if (/^(arm_wait_ms\b|scope\b|listener_linger = inf$)/m.test(options.settings ?? ''))
       await installOn(cell, host, prefix, accounting);
     else await cell.check(host, END_LISTENER);
@@ -76,7 +77,7 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
   return productOf(cell, { prefix, accounting });
 }
 
-/** Where the accounting DB of a cell is to be: its directory is made. */
+/** Path of a cell's accounting DB; makes its directory. */
 export function newAccounting(cell: Cell): string {
   const directory = join(cell.stateDir, 'accounting');
   mkdirSync(directory, { recursive: true });
@@ -84,7 +85,7 @@ export function newAccounting(cell: Cell): string {
   return join(directory, 'accounting.db');
 }
 
-/** What is installed on a cell; `command`: what root starts it with there. */
+/** A product that is installed on a cell; `command`: how root starts qmemacct there. */
 export function productOf(
   cell: Cell,
   { prefix, accounting }: Pick<Product, 'prefix' | 'accounting'>,
@@ -120,7 +121,7 @@ export function productOf(
     accounting,
     prefix,
     run,
-    present,
+    currentRecords: present,
     records,
     record: async (job) => {
       const [first] = await records(job);
@@ -136,7 +137,7 @@ async function installOn(cell: Cell, host: string, prefix: string, accounting: s
   if (result.status !== 0) fail(result, `install --node on ${host}`);
 }
 
-/** Lets the prolog wait for the sampler from now on; 0: not at all. The program directory is common to all hosts. */
+/** Makes the prolog wait at most `ms` for the sampler from now on. All hosts share the program's directory. */
 export async function setArmWait(cell: Cell, { prefix, accounting }: Product, ms: number): Promise<void> {
   const set = `{ echo 'arm_wait_ms = ${ms}'; grep -v '^arm_wait_ms' ${SETTINGS_FILE}.old; }`;
   for (const host of cell.execHosts) {
@@ -145,7 +146,7 @@ export async function setArmWait(cell: Cell, { prefix, accounting }: Product, ms
   }
 }
 
-/** What `install` is to be told of a static `env`, where this kind of Grid Engine wants one for hooks of root. */
+/** Options of `install` for a static `env`, if this kind of Grid Engine needs one for root's hooks. */
 export function envOptions(cell: Cell): readonly string[] {
   if (!kind.wantsStaticEnv) return [];
   const env = join(cell.stateDir, 'env');
@@ -162,7 +163,7 @@ export async function configureHooks(cell: Cell, prefix: string, plain: boolean)
   await cell.waitForHookConfig();
 }
 
-/** What the hosts' state directories hold: for the message of a test that fails. */
+/** Content of the hosts' state directories, for the message of a test that fails. */
 async function traces(cell: Cell): Promise<string> {
   const parts: string[] = [];
   for (const host of cell.execHosts) {

@@ -4,12 +4,12 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import type { ProcessId } from './processes';
-import { assertHolds, assertQueuesWell, burnerCommand, eventsObstacle, truthOf, withSite, type Site } from './site';
+import { assertHolds, assertNoQueueErrors, burnerCommand, eventsObstacle, truthOf, withSite, type Site } from './site';
 import { until } from '../support/until';
 
 const HOST = 'ge1';
 const USER = 'gealice';
-/** Longer than any listener ever waited for a next sampler by itself. */
+/** So long that a listener would have ended without `listener_linger = inf`. */
 const REST_MS = 65_000;
 
 function listenersOf({ cell }: Site): readonly ProcessId[] {
@@ -22,7 +22,7 @@ function onlyListener(site: Site): number {
   return one.pid;
 }
 
-/** One job; its peak is proved, and what it says is true. */
+/** Asserts that the peak of a next job is proved, and holds what its burner held. */
 async function assertNextProved(site: Site, name: string): Promise<void> {
   const file = `${name}.truth`;
   const script = `${burnerCommand('steady', file, { mib: 80, hold: 1500 })}; true`;
@@ -41,14 +41,14 @@ async function afterARest(site: Site): Promise<void> {
   assert.equal(onlyListener(site), listener);
 }
 
-/** What doctor says where this listener gets the kernel's events. */
+/** The line of doctor that says that this listener gets the kernel's events. */
 const listening = (pid: number): RegExp => new RegExp(`listener.*process ${pid} runs also between jobs, and receives`);
 
 async function diagnosis({ product }: Site): Promise<string> {
   return (await product.run(HOST, 'doctor', '--prefix', product.prefix)).stdout;
 }
 
-/** What a reboot leaves, and what cron does then. */
+/** As after a reboot: no listener runs, its directory is gone, and cron starts the hook. */
 async function afterABoot(site: Site): Promise<void> {
   const { cell, product } = site;
   const before = onlyListener(site);
@@ -57,7 +57,7 @@ async function afterABoot(site: Site): Promise<void> {
   const lines = await cell.check(HOST, 'cat /etc/cron.d/qmemacct-listener');
   assert.ok(lines.includes(`@reboot root [ ! -x `) && lines.includes(`/bin/sh -p ${script} --detach`), lines);
   await cell.check(HOST, `rm -rf /run/qmemacct/listener; /bin/sh -p ${script} --detach`);
-  // Its process is there before it gets events: only after that can a job be proved.
+  // The process exists before it gets events; a job can be proved only once it does.
   let seen = '';
   await until(
     async () => {
@@ -69,31 +69,33 @@ async function afterABoot(site: Site): Promise<void> {
   );
   await assertNextProved(site, 'booted');
   const after = onlyListener(site);
-  // The next minute's finds it there.
+  // The hook that cron starts a minute later finds the listener and ends.
   await cell.check(HOST, `/bin/sh -p ${script} --detach`);
   assert.equal(onlyListener(site), after);
 }
 
-/** No job runs: it has nobody to serve to the end. */
+/** As no job runs, the listener need not wait for one to end. */
 async function uninstalled(site: Site): Promise<void> {
   const { product } = site;
   await product.run(HOST, 'uninstall', '--node', '--yes', '--prefix', product.prefix);
   await until(() => listenersOf(site).length === 0, 'the end of the listener');
 }
 
-describe('jobs of an installation with default settings, on a real Grid Engine', () => {
-  it('are proved however long no job ran before', { timeout: 2_000_000 }, async (t) => {
+describe('a listener that stays, on a real Grid Engine', () => {
+  it("proves each job's peak, however long no job ran before", { timeout: 2_000_000 }, async (t) => {
     const obstacle = await eventsObstacle();
     if (obstacle !== null) {
       t.skip(obstacle);
       return;
     }
     await withSite(t, { settings: 'listener_linger = inf\ndelivery_jitter_ms = 0' }, async (site) => {
-      await t.test('the first job, after more than a minute without a sampler', () => afterARest(site));
-      await t.test('doctor shows it', async () => assert.match(await diagnosis(site), listening(onlyListener(site))));
-      await t.test('the first job after a boot', () => afterABoot(site));
+      await t.test('after more than a minute without a sampler', () => afterARest(site));
+      await t.test('doctor shows the listener', async () =>
+        assert.match(await diagnosis(site), listening(onlyListener(site))),
+      );
+      await t.test('after a reboot', () => afterABoot(site));
       await t.test('uninstall ends the listener', () => uninstalled(site));
-      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+      await t.test('no queue instance is in error', () => assertNoQueueErrors(site.cell));
     });
   });
 });

@@ -16,7 +16,7 @@ interface Answer {
 
 type Command = readonly ['qhost' | 'qstat', ...string[]];
 
-/** What the live commands ask, `-j` apart, and other shapes of the same. */
+/** What the live commands ask, except `qstat -j`, and other forms of the same questions. */
 const LISTS = {
   'qhost-F-q-j': ['qhost', '-F', '-q', '-j', '-xml'],
   'qhost-j': ['qhost', '-j', '-xml'],
@@ -34,8 +34,8 @@ const QUIET = ['-o', '/dev/null', '-j', 'y'];
 const HOSTILE_VARIABLES = 'PS1=\u001b[1m$\u0001,A=<b>';
 
 /**
- * Brings a fresh cell up, puts it into the states that readers of qstat and qhost must understand, and records what
- * these say, to the byte, into `directory`: `SCENE.COMMAND.xml` and `answers.jsonl`.
+ * Brings a cell up, puts it into the states that readers of qstat and qhost must understand, and records the exact bytes
+ * that these print in `directory`: `SCENE.COMMAND.xml` and `answers.jsonl`.
  */
 export async function recordQstat(directory: string): Promise<void> {
   mkdirSync(directory, { recursive: true });
@@ -71,14 +71,14 @@ export async function recordQstat(directory: string): Promise<void> {
 async function ask(cell: Cell, directory: string, file: string, command: Command, host: string): Promise<Answer> {
   const output = join(cell.stateDir, 'answer');
   const [program, ...words] = command;
-  // The bytes themselves: a name may be no UTF-8.
+  // Into a file, to keep the bytes: a name may not be UTF-8.
   const argv = ['sh', '-c', 'exec "$@" >"$0"', output, client(program), ...words];
   const { status, stderr } = await cell.on(host, argv);
   writeFileSync(join(directory, file), readFileSync(output));
   return { file, command, host, status, stderr };
 }
 
-/** One job or more of every kind; returns their numbers, those first that run. */
+/** Submits jobs of every kind; returns their numbers, running jobs first. */
 async function busy(cell: Cell): Promise<readonly string[]> {
   const submit = (user: string, line: string, script = 'sleep 600', ...more: readonly string[]): Promise<string> =>
     cell.submit(user, [...QUIET, ...line.split(' '), ...more], script);
@@ -116,7 +116,7 @@ async function busy(cell: Cell): Promise<readonly string[]> {
   return [tight, first, smp, array, stopped, again, broken, ...waiting];
 }
 
-/** Tasks on both hosts, one that has ended, and the script's own process. */
+/** Script of a parallel job: tasks on both hosts, one of which ends at once, and a process of the script itself. */
 function parallel(): string {
   const task = (host: string, command: string): string => `qrsh -inherit -nostdin ${host} ${command} &`;
   return [
@@ -129,14 +129,14 @@ function parallel(): string {
   ].join('\n');
 }
 
-/** Bytes that are no UTF-8. qsub takes none in a name, but in the environment, the context and in paths. */
+/** Submits a job with bytes that are not UTF-8: qsub takes these in environment, context and paths, not in a name. */
 async function latin1(cell: Cell): Promise<string> {
   const hostile = "-v PLACE=$'caf\\xe9',SIZE=größe -ac k=$'caf\\xe9' -i $'caf\\xe9'";
   const qsub = `echo sleep 1 | ${client('qsub')} -terse -h -o /dev/null -j y -N bytes ${hostile}`;
   return (await cell.check(cell.master, qsub, { user: 'gealice' })).trim();
 }
 
-/** While ge2 may not ask. */
+/** Does this work while ge2 is neither admin nor submit host. */
 async function refuse(cell: Cell, work: () => Promise<void>): Promise<void> {
   for (const option of ['-ds', '-dh']) await cell.qconf([option, 'ge2']);
   try {
@@ -146,19 +146,19 @@ async function refuse(cell: Cell, work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** A host whose execd is no more, with jobs that someone has deleted. */
+/** Kills a host's execd, deletes a job that runs there, and waits until qmaster shows the host as unknown. */
 async function loseHost(cell: Cell, host: string, [, , , , stopped = '']: readonly string[]): Promise<void> {
   await cell.setGlobal({ max_unheard: '00:00:10' });
   await cell.stopExecd(host, 'SIGKILL');
   await cell.qdel([stopped]);
   await until(
     async () => (await cell.queueStates()).get(`all.q@${host}`)?.includes('u') === true,
-    () => `${host} unheard of`,
+    () => `state u of ${host}`,
     1000,
   );
 }
 
-/** A burner that holds so many MiB until it is killed: the number is to follow. */
+/** Command line of a burner that holds its memory until it is killed; the number of MiB is to be appended. */
 function hold(): string {
   return `${burner('steady')} --hold=600000 --mib=`;
 }

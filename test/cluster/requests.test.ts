@@ -4,10 +4,10 @@ import { sumOfJob } from '../../src/accounting/job-sum';
 import { memoryEfficiency } from '../../src/record/efficiency';
 import { readMemoryComplexes, reservedConsumables, withoutValue } from '../../src/gridengine/memory-consumables';
 import { enforcedRequest } from '../../src/record/request';
-import { awaitFigures, burnerCommand, holds, mib, UNTIL_TOLD, withSite, wordFor, type Site } from './site';
+import { awaitFigures, burnerCommand, holds, mib, LONGEST_HOLD_MS, withSite, gateFor, type Site } from './site';
 import { tightScript } from './tight';
 
-/** Complexes as Grid Engine has them by itself, those that the site adds, and what enforces each. */
+/** Grid Engine's own complexes and those that the site adds, with what enforces each. */
 const COMPLEXES = {
   h_vmem: { per: 'slot', enforced_by: ['rlimit_as', 'execd'] },
   s_vmem: { per: 'slot', enforced_by: ['rlimit_as', 'execd'] },
@@ -23,11 +23,11 @@ const SETTINGS = [
   `request_complex = ${JSON.stringify(NAMES)}`,
   'job_complexes = ["job_mem"]',
   'delivery_jitter_ms = 0',
-  // Tasks on slave hosts have records of their own.
+  // For records of tasks on slave hosts.
   'scope = "node"',
 ].join('\n');
 
-async function judgedByWhatTheyRequest({ cell, product }: Site): Promise<void> {
+async function jobsAreJudgedByRequest({ cell, product }: Site): Promise<void> {
   for (const name of ['mem_free', 'virtual_free', 'site_mem']) await cell.addMemoryComplex(name, 'YES', '100G');
   await cell.addMemoryComplex('job_mem', 'JOB', '100G');
   await cell.addMemoryComplex('idle_mem', 'YES');
@@ -35,14 +35,14 @@ async function judgedByWhatTheyRequest({ cell, product }: Site): Promise<void> {
   assert.deepEqual(reservedConsumables(complexes), ['job_mem', 'site_mem', 'mem_free', 'virtual_free']);
   assert.deepEqual(withoutValue(complexes), ['idle_mem']);
   await slaveHostsAreJudged({ cell, product });
-  const word = wordFor(cell, 'gealice', 'each');
+  const gate = gateFor(cell, 'gealice', 'each');
   const jobs = new Map<keyof typeof COMPLEXES, string>();
   for (const name of NAMES) {
-    const script = burnerCommand('steady', `${name}.truth`, { mib: 60, hold: UNTIL_TOLD, until: word.path });
+    const script = burnerCommand('steady', `${name}.truth`, { mib: 60, hold: LONGEST_HOLD_MS, until: gate.path });
     jobs.set(name, await cell.submit('gealice', ['-N', name, '-pe', 'smp', '2', '-l', `${name}=300M`], script));
   }
   for (const job of jobs.values()) await awaitFigures(cell, job, holds(mib(60)));
-  word.give();
+  gate.open();
   for (const job of jobs.values()) {
     await cell.waitFinished(job);
     await product.record(job);
@@ -72,19 +72,19 @@ async function judgedByWhatTheyRequest({ cell, product }: Site): Promise<void> {
   for (const name of NAMES.slice(1)) assert.match(list, new RegExp(`${name} 300 MiB`), list);
 }
 
-/** With one accounting line for the whole job, which alone names the request. */
+/** A job with one accounting line in all, the only place that has its request. */
 const ON_TWO_HOSTS = ['-N', 'two', '-pe', 'tight-summary', '4', '-l', 'mem_free=300M'] as const;
 
 async function slaveHostsAreJudged({ cell, product }: Site): Promise<void> {
-  const word = wordFor(cell, 'gealice', 'two');
-  const steady = { burner: 'steady', options: { mib: 60, hold: UNTIL_TOLD, until: word.path } } as const;
+  const gate = gateFor(cell, 'gealice', 'two');
+  const steady = { burner: 'steady', options: { mib: 60, hold: LONGEST_HOLD_MS, until: gate.path } } as const;
   const script = tightScript('two', [
     { ...steady, on: 'master' },
     { ...steady, on: 'other' },
   ]);
   const job = await cell.submit('gealice', [...ON_TWO_HOSTS], script);
   await awaitFigures(cell, job, (figures) => figures.pe_task_id !== null && holds(mib(60))(figures), 2);
-  word.give();
+  gate.open();
   await cell.waitFinished(job);
   await product.records(job, 3);
   const imported = await product.run('ge1', 'import');
@@ -106,8 +106,8 @@ async function slaveHostsAreJudged({ cell, product }: Site): Promise<void> {
   }
 }
 
-describe('requests by any complex', { timeout: 2_000_000 }, () => {
-  it('are what jobs and their tasks on other hosts are judged by, per slot and once for the job', async (t) => {
-    await withSite(t, { settings: SETTINGS, hVmem: { consumable: 'NO', default: '0' } }, judgedByWhatTheyRequest);
+describe('jobs that request memory by other complexes, on a real Grid Engine', { timeout: 2_000_000 }, () => {
+  it('are judged by these requests on each of their hosts, per slot or per job', async (t) => {
+    await withSite(t, { settings: SETTINGS, hVmem: { consumable: 'NO', default: '0' } }, jobsAreJudgedByRequest);
   });
 });

@@ -8,11 +8,11 @@ import { readText } from '../../src/sources/files';
 import { A100, GIB, setStub, stubLibrary, stubObstacle, T4, TWO_GPUS } from '../native/nvml-stub';
 import { classesIn, shippedRule } from '../support/rules';
 import { until } from '../support/until';
-import { awaitFigures, burnerCommand, siteObstacle, withSite, wordFor, type Site, type Word } from './site';
+import { awaitFigures, burnerCommand, siteObstacle, withSite, gateFor, type Site, type Gate } from './site';
 
 const USER = 'gealice';
 
-/** Jobs here live for seconds and are few. */
+/** Shipped rules with bounds for few jobs that run for seconds. */
 const RULES = [
   shippedRule('leak', '10min', '10s'),
   shippedRule('swarm', '200', '5'),
@@ -24,10 +24,10 @@ const ONE_SLOT = `${burnerCommand('steady', 'beside.truth', { mib: 80, hold: 600
 perl -e '1 while time - $^T < 90'
 kill $beside`;
 
-/** Three threads that compute all the time. */
+/** Three threads that compute all the time, on one slot. */
 const THREE_THREADS = `timeout 30 ${burnerCommand('cpu', 'threads.truth', { threads: 3, seconds: 600 })} || true`;
 
-/** A little more at each step, for as many steps as the chart needs. */
+/** Holds a little more memory at each step; each eighth of the run has several samples. */
 const GROWS = `exec perl -e 'for (1 .. 100) { push @held, "x" x (4 << 20); select undef, undef, undef, 0.3 }'`;
 
 interface Case {
@@ -39,7 +39,7 @@ interface Case {
   readonly hasNot: readonly string[];
 }
 
-const casesOf = (word: Word): readonly Case[] => [
+const casesOf = (gate: Gate): readonly Case[] => [
   {
     name: 'idle',
     args: ['-pe', 'smp', '2', '-l', 'h_vmem=500M,h_rt=1:00:00'],
@@ -86,20 +86,20 @@ const casesOf = (word: Word): readonly Case[] => [
   {
     name: 'gpu-waits',
     args: ['-l', 'h_vmem=500M', '-v', `CUDA_VISIBLE_DEVICES=${T4}`],
-    script: word.wait,
+    script: gate.wait,
     has: ['gpu-idle'],
     hasNot: ['oversubscribed', 'serial'],
   },
   {
     name: 'gpu-computes',
     args: ['-l', 'h_vmem=500M', '-v', `CUDA_VISIBLE_DEVICES=${A100}`],
-    script: `echo $$ >"$HOME/computes.pid"; ${word.wait}`,
+    script: `echo $$ >"$HOME/computes.pid"; ${gate.wait}`,
     has: [],
     hasNot: ['gpu-idle'],
   },
 ];
 
-/** What NVML says of the first GPU while a process computes there, and nothing else does. */
+/** NVML's answers for the first GPU while this process computes there alone. */
 const usedBy = (pid: string): Parameters<typeof setStub>[0] => ({
   '0.compute': `${pid}:${GIB}`,
   '0.graphics': '',
@@ -118,37 +118,38 @@ async function importLines({ cell, product }: Site, jobs: readonly string[]): Pr
   assert.equal(imported.status, 0, imported.stderr);
 }
 
-/** Ends the jobs that hold GPUs when the rule has seen enough: one computes on its own from the start. */
-async function useGpus({ cell }: Site, jobs: readonly string[], word: Word): Promise<void> {
+/** Waits until each of these jobs has held its GPU for 10 s, while one of them computes on it; then lets them end. */
+async function useGpus({ cell }: Site, jobs: readonly string[], gate: Gate): Promise<void> {
   const computes = await until(
     () => readText(join(cell.layout.home(USER), 'computes.pid'))?.trim() || null,
     'the job that computes on a GPU',
   );
   setStub({ ...TWO_GPUS, ...usedBy(computes) });
   for (const job of jobs) await awaitFigures(cell, job, ({ metrics }) => (metrics.gpu_held_time_seconds ?? 0) >= 10);
-  word.give();
+  gate.open();
 }
 
-/** These want swap, and a kernel that counts waits for storage: test/vm/rule-jobs.ts shows them. */
-const NOT_HERE = ['io-bound', 'swapping'];
+/** Rules that need swap, or a kernel that counts waits for storage: test/vm/rule-jobs.ts tests them. */
+const SHOWN_IN_VM = ['io-bound', 'swapping'];
 
+/** Asserts that each shipped rule has a case of its class, and one without it. */
 function assertComplete(cases: readonly Case[]): void {
   const shipped = [...SHIPPED_RULES.matchAll(/^\[(.+)\]$/gm)].map(([, name = '']) => name);
-  for (const of of ['has', 'hasNot'] as const) {
-    const shown = new Set([...NOT_HERE, ...cases.flatMap((one) => one[of])]);
-    assert.deepEqual([...shown].sort(), shipped.sort(), of);
+  for (const side of ['has', 'hasNot'] as const) {
+    const shown = new Set([...SHOWN_IN_VM, ...cases.flatMap((one) => one[side])]);
+    assert.deepEqual([...shown].sort(), shipped.sort(), side);
   }
 }
 
-async function judged(site: Site): Promise<void> {
+async function jobsAreClassified(site: Site): Promise<void> {
   const { cell, product } = site;
   const rules = join(cell.stateDir, 'rules.toml');
   writeFileSync(rules, RULES);
   await cell.check('ge1', `printf 'rules_file = "%s"\\n' '${rules}' >>${SETTINGS_FILE}`);
   const checked = await product.run('ge1', 'rules', '--check', rules);
   assert.match(checked.stdout, /^leak: in place of the shipped rule$/m, checked.stderr);
-  const word = wordFor(cell, USER, 'gpus');
-  const cases = casesOf(word);
+  const gate = gateFor(cell, USER, 'gpus');
+  const cases = casesOf(gate);
   assertComplete(cases);
   const jobs = await Promise.all(
     cases.map(({ name, args, script }) => cell.submit(USER, ['-N', name, ...args], script)),
@@ -156,7 +157,7 @@ async function judged(site: Site): Promise<void> {
   await useGpus(
     site,
     jobs.filter((_, index) => cases[index]?.name.startsWith('gpu-')),
-    word,
+    gate,
   );
   await Promise.all(jobs.map((job, index) => product.records(job, cases[index]?.tasks)));
   await importLines(site, jobs);
@@ -179,8 +180,8 @@ async function judged(site: Site): Promise<void> {
   assert.match(report.stdout, /^ {2}leak +1 /m);
 }
 
-describe('the classes of real jobs', () => {
-  it('are those that they were made for', { timeout: 2_000_000 }, async (t) => {
+describe('the shipped rules on a real Grid Engine', () => {
+  it('give each job its classes, and no class that it is made to avoid', { timeout: 2_000_000 }, async (t) => {
     const obstacle = siteObstacle() ?? stubObstacle();
     if (obstacle !== null) {
       t.skip(obstacle);
@@ -191,7 +192,7 @@ describe('the classes of real jobs', () => {
     await withSite(
       t,
       { settings: `delivery_jitter_ms = 0\ninterval = 0.25\ncpu_budget_percent = 100\n${gpus}` },
-      judged,
+      jobsAreClassified,
     );
   });
 });

@@ -17,7 +17,7 @@ export interface RunOptions {
   readonly timeoutMs?: number;
 }
 
-/** How long to wait for pipes that a process left behind by the command still holds. */
+/** How long to wait for the end of output if a process that the command left behind holds its pipes. */
 const pipeGraceMs = 300;
 
 const signalNumbers: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
@@ -30,7 +30,7 @@ const signalNumbers: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
   SIGTERM: 15,
 };
 
-/** Runs a command to its end. Rejects where it can not be started or does not end within the time limit. */
+/** Runs a command to its end. Rejects if it can't be started or does not end within the time limit. */
 export function run(argv: readonly string[], options: RunOptions): Promise<CommandResult> {
   const [file, ...args] = argv;
   if (file === undefined) return Promise.reject(new Error('no command to run'));
@@ -41,7 +41,7 @@ export function run(argv: readonly string[], options: RunOptions): Promise<Comma
     const err: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
-    // A command that ends without reading its input breaks the pipe: its exit status tells enough.
+    // A command that ends without reading its input breaks the pipe, which is no error.
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.stdin ?? '');
 
@@ -72,7 +72,7 @@ export function run(argv: readonly string[], options: RunOptions): Promise<Comma
       reject(new Error(`can not start ${file}: ${cause.message}`, { cause }));
     });
     child.on('exit', (code, signal) => {
-      // What is in the pipes is read first, also where this process stood still meanwhile.
+      // setImmediate: what is in the pipes is read first, even if this process stood still meanwhile.
       grace = setTimeout(() => {
         setImmediate(finish, code, signal);
       }, pipeGraceMs);

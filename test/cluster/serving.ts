@@ -10,8 +10,8 @@ const MASTER = 'ge0';
 const SERVE = ['node', COMMAND, 'serve'] as const;
 
 /**
- * `qmemacct serve` on the master, as the owner of the accounting DB and at its socket alone, with these settings; ends when
- * what this resolves to is called.
+ * Starts `qmemacct serve` on the master with these settings, as the owner of the accounting DB and at its socket alone.
+ * Resolves to a function that stops the server.
  */
 export async function serveOnMaster(
   { cell, product }: Site,
@@ -22,11 +22,11 @@ export async function serveOnMaster(
   await cell.check(MASTER, `mkdir -p /run/qmemacct && install -d -o ${adminUser} /run/qmemacct/serve`);
   const { argv, env } = cell.command(MASTER, SERVE, { user: adminUser });
   const server = spawn(argv[0] ?? '', argv.slice(1), { env, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  server.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
+  let output = '';
+  server.stderr.on('data', (piece: Buffer) => (output += piece.toString()));
   await until(
-    () => said.includes('serves '),
-    () => `a server: ${said}`,
+    () => output.includes('serves '),
+    () => `the start of the server: ${output}`,
   );
   return async () => {
     const end = once(server, 'exit');

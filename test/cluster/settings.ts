@@ -12,7 +12,7 @@ export type Changes = Readonly<Record<string, string>>;
 
 const sensorName = 'sensor.sh';
 
-/** A load sensor as sge_execd(8) wants it, which leaves a file behind that shows which host started it. */
+/** A load sensor as sge_execd(8) wants it, which makes a file with the name of the host that started it. */
 const sensorScript = `#!/bin/sh
 : > "$0.$(uname -n)"
 while read -r word; do
@@ -38,7 +38,7 @@ export class Settings {
     return this.hosts.on(this.hosts.master, [client('qconf'), ...args], options);
   }
 
-  /** Gives qconf a file of this name (some options take the name for the object's) and content. */
+  /** Runs qconf with a file of this name and content; some options take the file's name as the object's. */
   async qconfFile(option: string, name: string, content: string): Promise<void> {
     mkdirSync(this.layout.configs, { recursive: true });
     const file = join(this.layout.configs, name);
@@ -50,7 +50,7 @@ export class Settings {
     }
   }
 
-  /** Adds an object, or changes the one of this name that an installer has made. */
+  /** Adds an object, or changes it if an installer has made one of this name. */
   async put(what: 'hgrp' | 'q', name: string, content: string): Promise<void> {
     const exists = (await this.qconf([`-s${what}`, name])).status === 0;
     await this.qconfFile(`${exists ? '-M' : '-A'}${what}`, 'object', content);
@@ -65,7 +65,7 @@ export class Settings {
 
   /** Changes the global configuration (`global`) or a host's own; see waitForConfig(). */
   async changeConfig(name: string, changes: Changes): Promise<void> {
-    // The file replaces the whole configuration: what it does not name goes back to a built-in default.
+    // The file replaces the whole configuration: a setting that is missing gets its built-in default.
     await this.qconfFile('-Mconf', name, formatSettings(merge(await this.show('-sconf', name), changes)));
   }
 
@@ -86,9 +86,9 @@ export class Settings {
   /**
    * Returns when every running execd works with the configuration as it is now.
    *
-   * An execd sends qmaster the versions of its configuration with its load reports (each load_report_time) and is
-   * told to fetch a newer one. It shows nothing when it has; but it starts a load sensor that is new to it with its
-   * next report. So this names a new sensor, and waits for the traces of its start.
+   * With each load report (each load_report_time) an execd sends the version of its configuration, and qmaster answers
+   * if there is a newer one. Nothing shows that execd has fetched it, except that it then starts a new load sensor. So
+   * this configures a new sensor, and waits until each host has started it.
    */
   async waitForConfig(): Promise<void> {
     const before = (await this.show('-sconf', 'global')).get('load_sensor') ?? 'none';
@@ -96,8 +96,8 @@ export class Settings {
     await this.changeConfig('global', { load_sensor: sensor });
     try {
       await until(
-        () => this.missing(sensor).length === 0,
-        () => `execd of ${this.missing(sensor).join(', ')} took the changed configuration up`,
+        () => this.hostsWithout(sensor).length === 0,
+        () => `the changed configuration in the execd of ${this.hostsWithout(sensor).join(', ')}`,
       );
     } finally {
       await this.changeConfig('global', { load_sensor: before });
@@ -114,7 +114,7 @@ export class Settings {
     return sensor;
   }
 
-  private missing(sensor: string): string[] {
+  private hostsWithout(sensor: string): string[] {
     return this.hosts.exec.filter((host) => !existsSync(`${sensor}.${host}`) && this.daemons.execd(host) !== null);
   }
 }

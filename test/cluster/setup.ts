@@ -21,10 +21,10 @@ export interface ConfigOptions {
 export const slotsPerHost = 64;
 /** Additional group ids of one execution host; a running task needs one. */
 const groupsPerHost = 500;
-/** Room for four hosts. The cells of this machine share one /proc: a group of two would be both cells' jobs'. */
+/** Room for four hosts. The cells of this machine share one /proc, so no two of them may use the same group id. */
 const firstGroupRange = 41_000 + 4 * groupsPerHost * cellNumber;
 
-/** Writes everything that the hosts will find mounted: SGE_ROOT, the spool, users, homes, the product's directories. */
+/** Writes everything that the hosts find mounted: SGE_ROOT, the spool, users, homes, the product's directories. */
 export function writeFiles(layout: Layout, state: CellState): void {
   const dirs = [layout.namespaces, layout.root, layout.etc, layout.homes, layout.jobTmp];
   for (const dir of dirs) mkdirSync(dir, { recursive: true });
@@ -65,15 +65,15 @@ export async function configure(
       'accounting=true reporting=false flush_time=00:00:15 accounting_flush_time=00:00:00 joblog=false sharelog=00:00:00',
   });
   for (const [index, host] of hosts.exec.entries()) {
-    // The hosts share one /proc, and each execd looks after its own jobs only: with a common range, jobs of two hosts
-    // would get the same group, and the end of one would kill the other. A range that holds a user's own group
-    // kills that user's processes wherever they are.
+    // The hosts share one /proc, and each execd knows its own jobs only: with a common range, jobs of two hosts would
+    // get the same group, and the end of one would kill the other. If a user's own group were in the range, the end of
+    // a job would kill that user's processes everywhere.
     const first = freeGroupRange(firstGroupRange + index * groupsPerHost, groupsPerHost);
     await settings.qconfFile('-Aconf', host, `gid_range ${first}-${first + groupsPerHost - 1}\n`);
   }
 }
 
-/** Grid Engine's own user has the directories, as installers leave them. */
+/** Writes SGE_ROOT and the spool; Grid Engine's admin user owns their directories, as after an installation. */
 function writeRoot(layout: Layout, hosts: readonly CellHost[]): void {
   mkdirSync(layout.spool);
   kind.writeFiles(layout, hosts);
@@ -105,7 +105,7 @@ async function tuneScheduler(settings: Settings): Promise<void> {
     ['schedule_interval', '0:0:1'],
     ['flush_submit_sec', '1'],
     ['flush_finish_sec', '1'],
-    // Spreads jobs that start together over the hosts; as the queue has no load thresholds, it holds none back.
+    // Spreads jobs that start together over the hosts; delays none, as the queue has no load thresholds.
     ['job_load_adjustments', 'np_load_avg=0.50'],
     ['max_pending_tasks_per_job', '1000'],
     // Open Cluster Scheduler's default is false.
@@ -119,7 +119,7 @@ function executionHost(name: string): string {
     new Map([
       ['hostname', name],
       ['load_scaling', 'NONE'],
-      // Open Cluster Scheduler gives a host that says none as many as it has processors.
+      // A host without a value has as many slots as processors in Open Cluster Scheduler.
       ['complex_values', `h_vmem=200G,slots=${slotsPerHost}`],
       ['user_lists', 'NONE'],
       ['xuser_lists', 'NONE'],

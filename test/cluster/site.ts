@@ -17,16 +17,16 @@ export interface Site {
   readonly product: Product;
 }
 
-/** For a cell that another test file is using. */
-const WAIT_MS = 600_000;
+/** How long to wait for a cell that another test file is using. */
+const WAIT_FOR_CELL_MS = 600_000;
 const MIB = 1024 * 1024;
 
-/** Why the tests on a real cluster can't run here; null: they can. */
+/** Why tests with jobs and burners can't run on this machine; null: they can. */
 export function siteObstacle(): string | null {
   return clusterObstacle() ?? burnersObstacle();
 }
 
-/** Brings a site up, runs `body` on it, takes it down; skips, with the reason, where none can run. */
+/** Brings a site up, runs `body` on it and takes it down; skips the test, with the reason, if no site can run here. */
 export async function withSite(
   t: TestContext,
   options: UpOptions & ProductOptions,
@@ -37,7 +37,7 @@ export async function withSite(
     t.skip(obstacle);
     return;
   }
-  const cell = await upCell({ waitMs: WAIT_MS, ...options });
+  const cell = await upCell({ waitMs: WAIT_FOR_CELL_MS, ...options });
   try {
     await body({ cell, product: await installProduct(cell, options) });
   } finally {
@@ -45,7 +45,7 @@ export async function withSite(
   }
 }
 
-/** Command line of a burner that leaves its truth in the user's home; `~` is the job's shell's affair. */
+/** Command line of a burner that writes its truth to this file in the user's home, which the job's shell expands. */
 export function burnerCommand(
   name: BurnerProgram,
   truth: string,
@@ -55,25 +55,25 @@ export function burnerCommand(
   return `${burner(name)} ${words.join(' ')} --truth="$HOME/${truth}"`;
 }
 
-/** A file in a user's home that a job waits for. */
-export interface Word {
+/** A file in a user's home that a job waits for: the test decides when the job goes on. */
+export interface Gate {
   /** For a burner's option `until`; the job's shell expands it. */
   readonly path: string;
-  /** A command that ends when the word is given, after ten minutes at the latest. */
+  /** A shell command that ends when the gate opens, after ten minutes at the latest. */
   readonly wait: string;
-  readonly give: () => void;
+  readonly open: () => void;
 }
 
-export function wordFor(cell: Cell, user: string, name: string): Word {
-  const path = `$HOME/${name}.word`;
+export function gateFor(cell: Cell, user: string, name: string): Gate {
+  const path = `$HOME/${name}.gate`;
   return {
     path,
     wait: `for i in $(seq 1200); do [ -e "${path}" ] && break; sleep 0.5; done`,
-    give: () => writeFileSync(`${cell.layout.home(user)}/${name}.word`, ''),
+    open: () => writeFileSync(`${cell.layout.home(user)}/${name}.gate`, ''),
   };
 }
 
-/** The live figures of a job's tasks that have samples; each goes with its task. */
+/** The live records with samples of a job's tasks; a task's record is removed when the task ends. */
 function liveRecords(cell: Cell, job: string): readonly JobRecord[] {
   return cell.execHosts.flatMap((host) => {
     const live = join(cell.productDir(host, '/run/qmemacct'), 'live');
@@ -86,12 +86,12 @@ function liveRecords(cell: Cell, job: string): readonly JobRecord[] {
   });
 }
 
-/** Whether the live figures of a job, or of one of its tasks, have samples. */
+/** Whether a job that runs, or one of its tasks, has been sampled. */
 export function isSampled(cell: Cell, job: string): boolean {
   return liveRecords(cell, job).length > 0;
 }
 
-/** Waits until so many tasks of a job have live figures like these; without a word: any that have samples. */
+/** Waits until `count` tasks of a job have live records that are as wanted; default: any with samples. */
 export async function awaitFigures(
   cell: Cell,
   job: string,
@@ -105,7 +105,7 @@ export async function awaitFigures(
   );
 }
 
-/** The job has been seen to hold this much. */
+/** For awaitFigures(): whether a sample has shown at least this much resident memory. */
 export const holds =
   (bytes: number) =>
   ({ peak_rss: peak }: JobRecord): boolean =>
@@ -118,24 +118,24 @@ export async function eventsObstacle(): Promise<string | null> {
   return null;
 }
 
-/** How long a burner holds that is to end by a word. */
-export const UNTIL_TOLD = PATIENCE_MS;
+/** For a burner that a gate ends: how long it holds its memory if the gate stays shut. */
+export const LONGEST_HOLD_MS = PATIENCE_MS;
 
-/** The truth that a burner of a job left. */
+/** The truth that a job's burner wrote to this file in the user's home. */
 export function truthOf(cell: Cell, user: string, file: string): Truth {
   const [truth] = readTruth(`${cell.layout.home(user)}/${file}`);
   assert.ok(truth !== undefined, `${file}: the burner left no truth`);
   return truth;
 }
 
-/** The job's shell and the starter around a burner. */
-const AROUND = 24 * MIB;
+/** At most this much memory is held by the job's processes beside the burner: its shell and the starter. */
+const JOB_OVERHEAD = 24 * MIB;
 
-/** A bracket that holds: what it claims is true of the burner and of the little around it. */
+/** Asserts that the bracket holds the truth (in bytes, known to within `uncertainty`), from `atLeastShare` of it on. */
 export function assertHolds(bracket: Bracket | null, truth: number, uncertainty: number, atLeastShare = 0): void {
   assert.ok(bracket !== null, 'no bracket');
   assert.ok(
-    bracket.lower_bytes <= truth + uncertainty + AROUND,
+    bracket.lower_bytes <= truth + uncertainty + JOB_OVERHEAD,
     `lower end ${bracket.lower_bytes} is above the truth ${truth} + ${uncertainty}`,
   );
   assert.ok(
@@ -147,9 +147,10 @@ export function assertHolds(bracket: Bracket | null, truth: number, uncertainty:
   else assert.ok(bracket.open.length > 0, 'an open end without a reason');
 }
 
-/** Every queue instance is free of errors. */
-export async function assertQueuesWell(cell: Cell): Promise<void> {
+/** Asserts that no queue instance has a state letter, such as E. */
+export async function assertNoQueueErrors(cell: Cell): Promise<void> {
   for (const [queue, states] of await cell.queueStates()) assert.equal(states, '', `${queue} is in state ${states}`);
 }
 
-export const mib = (bytes: number): number => bytes * MIB;
+/** Bytes of so many MiB. */
+export const mib = (count: number): number => count * MIB;

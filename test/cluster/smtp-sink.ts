@@ -1,6 +1,6 @@
 import { SMTPServer } from 'smtp-server';
 
-/** `node smtp-sink.js PORT`: an SMTP server on this host; says "ready", then each mail as a line of JSON. */
+/** `node smtp-sink.js PORT`: an SMTP server on this host that prints "ready", then each mail as a line of JSON. */
 const server = new SMTPServer({
   disabledCommands: ['AUTH', 'STARTTLS'],
   disableReverseLookup: true,

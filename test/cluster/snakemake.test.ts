@@ -10,7 +10,7 @@ import { withSite, type Site } from './site';
 const USER = 'gealice';
 const MASTER = 'ge0';
 
-/** Needs some 300 MB in one process, and starts with 200. */
+/** One rule whose program needs some 300 MB and requests 200 at first. */
 const SNAKEFILE = `rule large:
     output: "done.txt"
     resources: mem_mb=200
@@ -19,15 +19,15 @@ const SNAKEFILE = `rule large:
 
 const EXAMPLES = join(packageRoot(), 'docs', 'examples', 'workflows');
 
-/** Why it can't run here; null: it can. From version 8 on, "--cluster" is a plugin's. */
+/** Why the test can't run here; null: it can. From version 8 on, Snakemake has `--cluster` only in a plugin. */
 function obstacle(): string | null {
   const { stdout, error } = spawnSync('snakemake', ['--version'], { encoding: 'utf8' });
   if (error !== undefined) return 'snakemake is not installed (Debian: apt install snakemake)';
   return Number.parseInt(stdout, 10) < 8 ? null : `snakemake ${stdout.trim()} has no --cluster`;
 }
 
-/** What is known of the attempts. */
-async function accounts({ cell }: Site): Promise<readonly string[]> {
+/** What qmemacct shows of the workflow's jobs: for the message of a test that fails. */
+async function describeAttempts({ cell }: Site): Promise<readonly string[]> {
   const asked = ['job 1,2,3,4', ...[1, 2, 3, 4].flatMap((job) => [`job ${job} --retry`, `job ${job} --full`])];
   const answers = await Promise.all(
     asked.map(async (words) => {
@@ -38,7 +38,7 @@ async function accounts({ cell }: Site): Promise<readonly string[]> {
   return answers;
 }
 
-async function succeedsByItself(site: Site): Promise<void> {
+async function workflowSucceeds(site: Site): Promise<void> {
   const { cell } = site;
   const stop = await serveOnMaster(site, []);
   const home = cell.layout.home(USER);
@@ -51,16 +51,16 @@ async function succeedsByItself(site: Site): Promise<void> {
   const options = `--cluster './qsub-retry {jobid} {resources.mem_mb}' --cluster-status ./job-status --restart-times 3`;
   const command = `${program} snakemake --jobs 2 --latency-wait 60 ${options}`;
   const { status, stdout, stderr } = await cell.on(MASTER, command, { user: USER, timeoutMs: 600_000 });
-  if (status !== 0) assert.fail([stdout, stderr, ...(await accounts(site))].join('\n'));
+  if (status !== 0) assert.fail([stdout, stderr, ...(await describeAttempts(site))].join('\n'));
   assert.match(stdout + stderr, /Trying to restart job/);
   assert.match(await cell.check(MASTER, 'cat ~/done.txt', { user: USER }), /\d/);
   await stop();
 }
 
-describe('a workflow of Snakemake', () => {
-  it('gets the memory that it lacked', { timeout: 2_000_000 }, async (t) => {
+describe("Snakemake's retries with the example scripts, on a real Grid Engine", () => {
+  it('request the memory that a job lacked, so that the workflow succeeds', { timeout: 2_000_000 }, async (t) => {
     const why = obstacle();
     if (why !== null) t.skip(why);
-    else await withSite(t, {}, succeedsByItself);
+    else await withSite(t, {}, workflowSucceeds);
   });
 });

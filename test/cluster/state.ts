@@ -15,7 +15,7 @@ export interface CellUser {
   readonly home: string;
 }
 
-/** What a later process must know to use the cell or to clean it up. */
+/** What another process needs to use the cell or to clean it up. */
 export interface CellState {
   readonly phase: 'starting' | 'up';
   /** The process whose end makes the cell stale; null for one that is kept until it is brought down. */
@@ -38,7 +38,7 @@ export function writeState(layout: Layout, state: CellState): void {
   renameSync(fresh, layout.stateFile);
 }
 
-/** The recorded state, or null where there is none that can be read. */
+/** The recorded state; null if there is none or it can't be read. */
 export function readState(layout: Layout): CellState | null {
   try {
     // Written by writeState() of this same version, in a directory that only root can write.

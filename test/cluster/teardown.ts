@@ -6,7 +6,7 @@ import { killIn, namespaceOf, processesIn } from './processes';
 import { runChecked } from './run';
 import { until } from '../support/until';
 
-/** Ends and removes whatever is left of the cell in this directory, half-made ones too. */
+/** Ends and removes whatever is left of the cell in this directory, even of a half-made one. */
 export async function tearDown(layout: Layout): Promise<void> {
   if (!existsSync(layout.stateDir)) return;
   await endProcesses(layout);
@@ -14,7 +14,7 @@ export async function tearDown(layout: Layout): Promise<void> {
   removeTree(layout.stateDir);
 }
 
-/** The namespaces that the state directory still holds, the initial one (`initial.net`) apart. */
+/** The namespaces that the state directory still holds, except the initial one (`initial.net`). */
 export function heldNamespaces(layout: Layout): Set<string> {
   const held = new Set<string>();
   if (!existsSync(layout.namespaces)) return held;
@@ -28,7 +28,7 @@ export function heldNamespaces(layout: Layout): Set<string> {
   return held;
 }
 
-/** Living in a namespace of the cell is what tells its processes: daemons, jobs and what jobs left behind. */
+/** Kills every process in a namespace of the cell: daemons, jobs and what jobs left behind. */
 async function endProcesses(layout: Layout): Promise<void> {
   const namespaces = heldNamespaces(layout);
   if (namespaces.size === 0) return;

@@ -14,25 +14,25 @@ import { parallelEnvironments } from './parallel-environments';
 import { isAlive, type ProcessId } from './processes';
 import {
   assertHolds,
-  assertQueuesWell,
+  assertNoQueueErrors,
   awaitFigures,
   burnerCommand,
   holds,
   mib,
   truthOf,
-  UNTIL_TOLD,
+  LONGEST_HOLD_MS,
   withSite,
-  wordFor,
+  gateFor,
   type Site,
-  type Word,
+  type Gate,
 } from './site';
 import { openingLines, taskCommand, taskTruths, tightScript, type TightTask } from './tight';
 import { until } from '../support/until';
 
 const limits = { timeout: 2_000_000 };
 const USER = 'gealice';
-/** A qrsh in the script's own process tree, for each task that runs; on a loaded machine its forks are seen, too. */
-const CLIENT = mib(32);
+/** Memory of one `qrsh -inherit` in the script's own process tree, with its short-lived forks. */
+const QRSH_BYTES = mib(32);
 const HOLD = 2500;
 
 const steady = (on: TightTask['on'], size: number, hold = HOLD, afterMs = 0): TightTask => ({
@@ -42,10 +42,10 @@ const steady = (on: TightTask['on'], size: number, hold = HOLD, afterMs = 0): Ti
   afterMs,
 });
 
-/** A task that holds until the word is given. */
-function untilTold(on: TightTask['on'], size: number, word: Word): TightTask {
-  const task = steady(on, size, UNTIL_TOLD);
-  return { ...task, options: { ...task.options, until: word.path } };
+/** A task that holds its memory until the gate opens. */
+function steadyUntil(on: TightTask['on'], size: number, gate: Gate): TightTask {
+  const task = steady(on, size, LONGEST_HOLD_MS);
+  return { ...task, options: { ...task.options, until: gate.path } };
 }
 
 const seconds = (iso: string | null): number => Date.parse(iso ?? '') / 1000;
@@ -70,14 +70,14 @@ const VARIANTS: readonly Variant[] = [
   { pe: 'tight-slots', slots: 3, tasks: [steady('master', 40), steady('master', 50)] },
 ];
 
-/** More than one host has: others at the same time would get all their slots on one. */
+/** Needs more slots than one host has. Runs alone: with so many slots taken, other jobs would not get both hosts. */
 const FILL: Variant = { pe: 'tight-fill', slots: 66, tasks: [steady('master', 40), steady('other', 50)] };
 
-interface Ran extends Variant {
+interface VariantRun extends Variant {
   readonly job: string;
   readonly lines: readonly AccountingRecord[];
   readonly truths: ReadonlyMap<string, Truth>;
-  /** Of the script's own burner. */
+  /** The truth of the script's own burner. */
   readonly own: Truth;
 }
 
@@ -89,11 +89,11 @@ function submitTight({ cell }: Site, name: string, pe: string, slots: number, sc
 
 const nameOf = ({ pe }: Variant): string => `v-${pe}`;
 
-async function runVariants(site: Site): Promise<readonly Ran[]> {
+async function runVariants(site: Site): Promise<readonly VariantRun[]> {
   return [...(await runAtOnce(site, VARIANTS)), ...(await runAtOnce(site, [FILL]))];
 }
 
-async function runAtOnce(site: Site, variants: readonly Variant[]): Promise<readonly Ran[]> {
+async function runAtOnce(site: Site, variants: readonly Variant[]): Promise<readonly VariantRun[]> {
   const { cell } = site;
   const jobs: string[] = [];
   for (const variant of variants) {
@@ -101,7 +101,7 @@ async function runAtOnce(site: Site, variants: readonly Variant[]): Promise<read
     const own = burnerCommand('steady', `${name}.own`, { mib: 70, hold: HOLD });
     jobs.push(await submitTight(site, name, variant.pe, variant.slots, tightScript(name, variant.tasks, own)));
   }
-  const ran: Ran[] = [];
+  const ran: VariantRun[] = [];
   for (const [index, variant] of variants.entries()) {
     const job = jobs[index] ?? '';
     const lines = await cell.waitFinished(job);
@@ -113,8 +113,8 @@ async function runAtOnce(site: Site, variants: readonly Variant[]): Promise<read
   return ran;
 }
 
-/** What Grid Engine writes of such jobs, on which import and reports rely. */
-function assertAccounting({ pe, slots, job, lines, truths }: Ran): void {
+/** Asserts what import and reports rely on in Grid Engine's lines of such a job. */
+function assertAccounting({ pe, slots, job, lines, truths }: VariantRun): void {
   const what = `${pe}, job ${job}`;
   const summary = parallelEnvironments.find(({ name }) => name === pe)?.accountingSummary ?? false;
   const master = lines.find((line) => peTaskOf(line) === null);
@@ -131,15 +131,15 @@ function assertAccounting({ pe, slots, job, lines, truths }: Ran): void {
     const kib = (truths.get(line.pe_taskid)?.rssSum ?? Infinity) / 1024;
     assert.ok(Number(line.ru_maxrss) >= kib * 0.97 && Number(line.ru_maxrss) < kib * 1.2, `${what}: ${line.ru_maxrss}`);
   }
-  // In a summary, ru_maxrss is the sum over the tasks and the script, though they need not have peaked together.
+  // A summary's ru_maxrss is the sum over the tasks and the script, though they need not have peaked at the same time.
   const all = [...truths.values()].reduce((sum, { rssSum }) => sum + rssSum, 0) / 1024;
-  const told = Number(master.ru_maxrss);
-  assert.ok(summary ? told > all : told < all, `${what}: ru_maxrss ${told} KiB, of the tasks ${all} KiB`);
+  const maxrss = Number(master.ru_maxrss);
+  assert.ok(summary ? maxrss > all : maxrss < all, `${what}: ru_maxrss ${maxrss} KiB, of the tasks ${all} KiB`);
 }
 
-/** The script's own processes, and the clients of its tasks. */
-function assertMasterHolds(record: JobRecord, { own, tasks }: Ran): void {
-  assertHolds(record.peak_rss, own.rssSum, own.uncertainty + tasks.length * CLIENT, 0.97);
+/** Asserts that the script's record holds its burner and the `qrsh` of each task. */
+function assertMasterHolds(record: JobRecord, { own, tasks }: VariantRun): void {
+  assertHolds(record.peak_rss, own.rssSum, own.uncertainty + tasks.length * QRSH_BYTES, 0.97);
 }
 
 const DIRECTORY_OF_TASK = [
@@ -160,11 +160,11 @@ function configOf(directory: string): ReadonlyMap<string, string> {
   return new Map(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
 }
 
-/** The directories that the node scope follows, as long as a job's tasks run and afterwards. */
+/** The spool directories of tasks, which the sampler's service follows, while the tasks run and afterwards. */
 async function directories(site: Site): Promise<void> {
   const { cell } = site;
-  const word = wordFor(cell, USER, 'dirs');
-  const tasks = (['master', 'other', 'other'] as const).map((on) => untilTold(on, 10, word));
+  const gate = gateFor(cell, USER, 'dirs');
+  const tasks = (['master', 'other', 'other'] as const).map((on) => steadyUntil(on, 10, gate));
   const script = tightScript('dirs', tasks, 'echo $SGE_TASK_ID >dirs.$SGE_TASK_ID');
   const args = ['-N', 'dirs', '-t', '3-5:2', '-pe', 'tight', '4', '-l', 'h_vmem=500M'];
   const job = await cell.submit(USER, args, script);
@@ -179,7 +179,7 @@ async function directories(site: Site): Promise<void> {
     20,
   );
   for (const { host, task, name, path, files, siblings } of found) {
-    // Open Cluster Scheduler 9.2 has a pipe there, too.
+    // Open Cluster Scheduler 9.2 makes a pipe there as well.
     assert.deepEqual(files.filter((name) => name !== 'signal_pipe').sort(), DIRECTORY_OF_TASK);
     assert.equal(name.split('.')[1], host);
     const owner = statSync(path);
@@ -195,16 +195,16 @@ async function directories(site: Site): Promise<void> {
       [job, String(task), name, 'petask', USER, host, hostSlots, '500M', 'none'],
     );
     assert.notEqual(readFileSync(join(path, 'addgrpid'), 'utf8'), '');
-    // The slots that it does not name are not the shepherd's to multiply by.
+    // Where `config` has no slots of the host, the shepherd can't multiply the limit by them.
     const bytes = mib(500) * (kind.tasksNameTheirSlots ? 2 : 1);
     const limits = (): string =>
       readText(join('/proc', readFileSync(join(path, 'job_pid'), 'utf8').trim(), 'limits')) ?? '';
-    // The shepherd writes the number while its child sets them.
+    // The shepherd writes the pid while its child still sets its limits.
     await until(
       () => new RegExp(`^Max address space +${bytes} +${bytes} `, 'm').test(limits()),
       () => `${bytes} bytes of address space in ${limits()}`,
     );
-    // On the other host the job's directory holds its tasks' and nothing else.
+    // On the other host the job's directory holds nothing but the directories of its tasks.
     const isMaster = siblings.includes('config');
     assert.equal(config.get('pe_slots'), isMaster ? '4' : '2');
     if (!isMaster)
@@ -213,7 +213,7 @@ async function directories(site: Site): Promise<void> {
         siblings.join(' '),
       );
   }
-  word.give();
+  gate.open();
   await cell.waitFinished(job);
   await until(
     () => cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 0),
@@ -227,7 +227,7 @@ interface TaskDirectory {
   readonly name: string;
   readonly path: string;
   readonly files: readonly string[];
-  /** What lies beside it. */
+  /** Names in the same parent directory. */
   readonly siblings: readonly string[];
 }
 
@@ -255,15 +255,15 @@ function namesIn(directory: string): readonly string[] {
 }
 
 /**
- * A task's directory goes soon after its end (in Open Cluster Scheduler at once): on a loaded machine the service comes too
- * late to read how it ended.
+ * Whether a task's exit status is unknown: Grid Engine removes the task's directory soon after its end (Open Cluster
+ * Scheduler at once), and on a loaded machine the service comes too late to read it.
  */
 const isLost = ({ status, pe_task_id: task }: JobRecord): boolean => task !== null && status === 'lost';
 
-/** An accounting line alone: another job's import came before the node's own record. */
+/** Whether a record has Grid Engine's line alone so far: another job's import came before the node's own record. */
 const isAccountingAlone = ({ trust }: JobRecord): boolean => trust === 'accounting';
 
-/** All records of a job. How a lost task ended is in its accounting line. */
+/** All records of a job. If a task is lost, its accounting line is imported, which has its exit status. */
 async function allRecordsOf({ product, cell }: Site, job: string, count: number): Promise<readonly JobRecord[]> {
   const find = (): Promise<readonly JobRecord[]> =>
     until(async () => {
@@ -273,13 +273,13 @@ async function allRecordsOf({ product, cell }: Site, job: string, count: number)
   const records = await find();
   if (!records.some(isLost)) return records;
   await cell.waitFinished(job);
-  // 1: another job's import came before.
+  // 1: nothing new, since another job's import came before.
   const { status, stderr } = await product.run('ge1', 'import');
   assert.ok(status === 0 || status === 1, stderr);
   return find();
 }
 
-/** The records of one job, by pe task id; null: the script's own. */
+/** The records of one job by PE task id; null: the script's own. */
 async function recordsOf(site: Site, job: string, count: number): Promise<ReadonlyMap<string | null, JobRecord>> {
   const all = await allRecordsOf(site, job, count);
   const records = new Map(all.map((record) => [record.pe_task_id, record]));
@@ -303,7 +303,7 @@ function assertTaskHolds(record: JobRecord, truth: Truth): void {
   assertHolds(record.peak_vmem, truth.vmemSum, truth.uncertainty, 0.97);
 }
 
-/** What our record of a task and Grid Engine's line of it must agree on. */
+/** Asserts that our record of a task agrees with Grid Engine's line. */
 function assertAgrees(record: JobRecord, line: AccountingRecord): void {
   const what = `job ${line.job_number}, ${line.pe_taskid}`;
   assert.deepEqual(
@@ -321,14 +321,13 @@ function assertAgrees(record: JobRecord, line: AccountingRecord): void {
   );
   const times = [
     ['start', record.started_at, line.start_time],
-    // Of a lost task that is when it was missed.
+    // A lost task's end is when the service missed it.
     ...(isLost(record) ? [] : [['end', record.ended_at, line.end_time] as const]),
   ] as const;
   for (const [which, ours, its] of times)
     assert.ok(Math.abs(seconds(ours) - Number(its)) <= 2, `${what}: ${which} at ${seconds(ours)}, not ${its}`);
 }
 
-/** Each task and the script, whatever the parallel environment. */
 async function everyVariant(site: Site): Promise<void> {
   for (const ran of await runVariants(site)) {
     assertAccounting(ran);
@@ -345,8 +344,8 @@ async function everyVariant(site: Site): Promise<void> {
   }
 }
 
-/** A host's slots, and with them the limit of each of its tasks. */
-function assertHostsSlots(ran: Ran, records: ReadonlyMap<string | null, JobRecord>): void {
+/** Asserts that the hosts' slots add up to the job's, and that each task's limit is its request times them. */
+function assertHostsSlots(ran: VariantRun, records: ReadonlyMap<string | null, JobRecord>): void {
   const perHost = new Map([...records.values()].map((record) => [record.host, record.host_slots ?? 0]));
   const sum = [...perHost.values()].reduce((all, slots) => all + slots, 0);
   assert.equal(sum, ran.slots, `${ran.pe}: ${JSON.stringify([...perHost])}`);
@@ -373,7 +372,7 @@ async function arrayOfParallelTasks(site: Site): Promise<void> {
   }
 }
 
-/** One starts when the others of its host have ended. */
+/** One task starts when the other one on its host has ended. */
 async function lateTask(site: Site): Promise<void> {
   const tasks = [steady('other', 40), steady('other', 80, HOLD, 6000)];
   const job = await submitTight(site, 'late', 'tight', 4, tightScript('late', tasks));
@@ -390,7 +389,7 @@ async function lateTask(site: Site): Promise<void> {
 
 const SHORT_TASKS = 12;
 
-/** So short that a look in passing could miss them. */
+/** Tasks so short that the service can miss them while they run. */
 async function shortTasks(site: Site): Promise<void> {
   const one = `qrsh -inherit -nostdin $2 'head -c 20000000 /dev/zero | tail -c 1 >/dev/null; exit 3'`;
   const script = [...openingLines(), `for i in $(seq ${SHORT_TASKS / 2}); do ${one} & ${one}; wait; done`].join('\n');
@@ -403,14 +402,14 @@ async function shortTasks(site: Site): Promise<void> {
 
 const { SIGHUP, SIGKILL } = constants.signals;
 
-/** Grid Engine ends the tasks when the script has ended; on the script's own host that takes it a second. */
-async function outlivesMaster(site: Site): Promise<void> {
-  const word = wordFor(site.cell, USER, 'outlived');
+/** Grid Engine ends the tasks when the script has ended; on the script's host within about a second. */
+async function tasksOutliveScript(site: Site): Promise<void> {
+  const gate = gateFor(site.cell, USER, 'outlived');
   const tasks = [steady('master', 60, 600_000), steady('other', 60, 600_000)];
   const begin = tasks.map((task) => `${taskCommand('out', task)} &`);
-  const job = await submitTight(site, 'out', 'tight', 4, [...openingLines(), ...begin, word.wait, ''].join('\n'));
+  const job = await submitTight(site, 'out', 'tight', 4, [...openingLines(), ...begin, gate.wait, ''].join('\n'));
   await awaitFigures(site.cell, job, holds(mib(59)), 2);
-  word.give();
+  gate.open();
   const lines = await site.cell.waitFinished(job);
   const records = await recordsOf(site, job, 3);
   const master = taskRecord(records, null);
@@ -420,24 +419,24 @@ async function outlivesMaster(site: Site): Promise<void> {
     const record = taskRecord(records, id);
     assertAgrees(record, line);
     if (id === null) continue;
-    // Where its qrsh goes first, the shepherd closes the task's terminal, and the kernel hangs up.
+    // If the task's qrsh ends first, the shepherd closes its terminal, and the kernel sends SIGHUP.
     const signal = record.signal === SIGHUP ? SIGHUP : SIGKILL;
     assert.deepEqual([line.failed, record.signal, record.exit_status], ['100', signal, 128 + signal]);
     assertHolds(record.peak_rss, mib(60), mib(4), 0.97);
-    // Whole seconds are all that Grid Engine tells.
+    // Grid Engine's times are in whole seconds.
     if (record.host === master.host) assert.ok(seconds(record.ended_at) > seconds(master.ended_at) - 1);
   }
 }
 
-/** Of a task that runs across it, Grid Engine may lose the end, and it may notice others only after a minute. */
+/** Grid Engine may lose the end of a task that runs across the restart, and notice that of others after a minute. */
 async function execdRestarts(site: Site): Promise<void> {
   const { cell } = site;
   const tasks = (['master', 'other'] as const).flatMap((on) => [steady(on, 50, 12_000), steady(on, 40, 4000)]);
-  const word = wordFor(cell, USER, 'restarted');
-  const late = `${word.wait}; ${taskCommand('restart', steady('other', 80))}`;
+  const gate = gateFor(cell, USER, 'restarted');
+  const late = `${gate.wait}; ${taskCommand('restart', steady('other', 80))}`;
   const job = await submitTight(site, 'restart', 'tight', 4, tightScript('restart', tasks, late));
   const [running] = await cell.waitRunning(job);
-  // On a busy machine the first has ended before the last begins.
+  // Collected, since on a busy machine the first task has ended before the last one begins.
   const begun = new Set<string>();
   await until(
     () => {
@@ -453,12 +452,12 @@ async function execdRestarts(site: Site): Promise<void> {
   await Promise.all(cell.execHosts.map((host) => cell.stopExecd(host)));
   await sleep(4000);
   await Promise.all(cell.execHosts.map((host) => cell.startExecd(host)));
-  // It says so once qmaster knows it; a qrsh that comes earlier keeps it from that for as long as it waits.
+  // execd logs its start once qmaster knows it; a qrsh that comes earlier would delay that for as long as it waits.
   await until(
     () => cell.execHosts.every((host) => starts(host) > (before.get(host) ?? 0)),
-    'execds that are registered',
+    'both execds registered with qmaster',
   );
-  word.give();
+  gate.open();
   const records = await recordsOf(site, job, 6);
   const truths = taskTruths(cell, USER, 'restart');
   assert.equal(truths.size, 5);
@@ -471,7 +470,7 @@ async function execdRestarts(site: Site): Promise<void> {
   }
 }
 
-/** The sampler's service on a host. */
+/** The process of the sampler's service on a host; null: none runs. */
 function serviceOf({ cell }: Site, host: string): ProcessId | null {
   const found = cell
     .processes(host)
@@ -480,7 +479,7 @@ function serviceOf({ cell }: Site, host: string): ProcessId | null {
   return found[0] ?? null;
 }
 
-/** Starts it as cron does every minute: while the one before is on its way out, that does nothing. */
+/** Starts the service as cron does each minute, again and again: that does nothing while the old one is ending. */
 async function startService(site: Site, host: string): Promise<void> {
   const { cell, product } = site;
   await until(
@@ -495,8 +494,8 @@ async function startService(site: Site, host: string): Promise<void> {
 
 async function serviceIsKilled(site: Site): Promise<void> {
   const { cell } = site;
-  const word = wordFor(cell, USER, 'killed');
-  const tasks = (['master', 'other'] as const).map((on) => untilTold(on, 60, word));
+  const gate = gateFor(cell, USER, 'killed');
+  const tasks = (['master', 'other'] as const).map((on) => steadyUntil(on, 60, gate));
   const job = await submitTight(site, 'killed', 'tight', 4, tightScript('killed', tasks));
   const isHeld = holds(mib(59));
   await awaitFigures(cell, job, isHeld, 2);
@@ -509,7 +508,7 @@ async function serviceIsKilled(site: Site): Promise<void> {
   }
   const restarted = Date.now();
   await awaitFigures(cell, job, (record) => record.revision > restarted && isHeld(record), 2);
-  word.give();
+  gate.open();
   const lines = await cell.waitFinished(job);
   const records = await recordsOf(site, job, 3);
   for (const [id, truth] of taskTruths(cell, USER, 'killed')) assertTaskHolds(taskRecord(records, id), truth);
@@ -517,35 +516,35 @@ async function serviceIsKilled(site: Site): Promise<void> {
   assert.ok(cell.execHosts.every((host) => serviceOf(site, host) !== null));
 }
 
-describe('tight parallel jobs on a real Grid Engine', () => {
-  it('are, in the job scope, accounted by their script', limits, async (t) => {
+describe('tightly integrated jobs on a real Grid Engine', () => {
+  it('get a record of their script alone in the job scope', limits, async (t) => {
     await withSite(t, {}, async (site) => {
-      await t.test('what Grid Engine makes of them', () => directories(site));
-      await t.test('every parallel environment', async () => {
+      await t.test('Grid Engine makes a spool directory for each task, with its limits', () => directories(site));
+      await t.test('the record and the accounting lines are right for every parallel environment', async () => {
         for (const ran of await runVariants(site)) {
           assertAccounting(ran);
           const records = await recordsOf(site, ran.job, 1);
           assertMasterHolds(taskRecord(records, null), ran);
         }
       });
-      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+      await t.test('no queue instance is in error', () => assertNoQueueErrors(site.cell));
     });
   });
 
-  it('are, in the node scope, accounted task by task', { ...limits, concurrency: 4 }, async (t) => {
+  it('get a record of each task in the node scope', { ...limits, concurrency: 4 }, async (t) => {
     await withSite(t, { settings: 'scope = "node"\ndelivery_jitter_ms = 0' }, async (site) => {
       for (const host of site.cell.execHosts) assert.ok(serviceOf(site, host) !== null, `no service on ${host}`);
-      await t.test('every parallel environment', () => everyVariant(site));
+      await t.test('under every parallel environment', () => everyVariant(site));
       // Side by side: each waits for Grid Engine most of the time.
       await Promise.all([
-        t.test('an array of parallel tasks', () => arrayOfParallelTasks(site)),
-        t.test('a task that starts late', () => lateTask(site)),
-        t.test('many short tasks', () => shortTasks(site)),
-        t.test('tasks that outlive the script', () => outlivesMaster(site)),
+        t.test('for each parallel task of an array job', () => arrayOfParallelTasks(site)),
+        t.test('for a task that starts late', () => lateTask(site)),
+        t.test('for many short tasks', () => shortTasks(site)),
+        t.test('for tasks that Grid Engine ends after the script', () => tasksOutliveScript(site)),
       ]);
-      await t.test('execd restarts on both hosts', () => execdRestarts(site));
-      await t.test('the service is killed on both hosts', () => serviceIsKilled(site));
-      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+      await t.test('when execd restarts on both hosts', () => execdRestarts(site));
+      await t.test('when the service is killed on both hosts', () => serviceIsKilled(site));
+      await t.test('no queue instance is in error', () => assertNoQueueErrors(site.cell));
     });
   });
 });

@@ -6,7 +6,7 @@ import { burnerCommand } from './site';
 
 /** A `qrsh -inherit` task of a tightly integrated job. */
 export interface TightTask {
-  /** The host of the job's script, or the second one of the job. */
+  /** The host of the job's script, or the job's second host. */
   readonly on: 'master' | 'other';
   readonly burner: BurnerProgram;
   readonly options: Readonly<Record<string, number | string>>;
@@ -15,8 +15,8 @@ export interface TightTask {
 }
 
 /**
- * The script of a job that starts these tasks, runs `master` itself meanwhile, and waits for all of them.
- * Each task's burner leaves its truth in the user's home: see taskTruths().
+ * The script of a job that starts these tasks, runs the command `master` itself meanwhile, and waits for all of them.
+ * Each task's burner writes its truth to the user's home: see taskTruths().
  */
 export function tightScript(name: string, tasks: readonly TightTask[], master = 'true'): string {
   return [...openingLines(), ...tasks.map((task) => `${taskCommand(name, task)} &`), `{ ${master}; }`, 'wait', ''].join(
@@ -24,20 +24,20 @@ export function tightScript(name: string, tasks: readonly TightTask[], master = 
   );
 }
 
-/** The first lines of a script with tasks: its hosts become $1 and $2. */
+/** The first lines of a script with tasks: the job's hosts become $1 and $2. */
 export function openingLines(): readonly string[] {
   return [`set -- $(cut -d' ' -f1 <"$PE_HOSTFILE")`];
 }
 
-/** Starts one task, and ends with it. */
+/** Shell command that starts one task, and ends with it. */
 export function taskCommand(name: string, { on, burner, options, afterMs = 0 }: TightTask): string {
-  // The task's own shell knows its spool directory, whose last part is the pe task id.
+  // Expanded by the task's own shell: the last part of its spool directory is the PE task id.
   const truth = `${name}.\${SGE_TASK_ID}.\${SGE_JOB_SPOOL_DIR##*/}.truth`;
   const wait = afterMs > 0 ? `sleep ${afterMs / 1000} && ` : '';
   return `(${wait}exec qrsh -inherit -nostdin $${on === 'master' ? 1 : 2} '${burnerCommand(burner, truth, options)}')`;
 }
 
-/** Truths by pe task id (`1.ge1`) of the tasks started under this name; for an array job, of one of its tasks. */
+/** Truths by PE task id (`1.ge1`) of the tasks started under this name; of an array job, of one array task. */
 export function taskTruths(cell: Cell, user: string, name: string, arrayTask = 'undefined'): Map<string, Truth> {
   const home = cell.layout.home(user);
   const [prefix, suffix] = [`${name}.${arrayTask}.`, '.truth'];

@@ -18,12 +18,12 @@ export function chooseUsers(layout: Layout, names: readonly string[]): CellUser[
   });
 }
 
-/** Writes the user files that the cell's hosts see; the machine's own know nothing of the cell's users. */
+/** Writes the user files that the cell's hosts see; the machine's own files stay without the cell's users. */
 export function writeUserFiles(layout: Layout, users: readonly CellUser[]): void {
   for (const name of privateEtc) {
     if (name !== 'hosts') copyFileSync(join('/etc', name), join(layout.etc, name));
   }
-  // Root has a home of its own, too: what this machine's root has measured is none of the cell's.
+  // Root has another home in the cell, without what this machine's root has measured.
   mkdirSync(layout.home('root'), { recursive: true, mode: 0o700 });
   append(layout, 'passwd', users, ({ name, uid, gid, home }) => `${name}:x:${uid}:${gid}::${home}:/bin/bash`);
   append(layout, 'group', users, ({ name, gid }) => `${name}:x:${gid}:`);
@@ -31,12 +31,12 @@ export function writeUserFiles(layout: Layout, users: readonly CellUser[]): void
   for (const user of users) {
     mkdirSync(user.home, { recursive: true, mode: 0o755 });
     chownSync(user.home, user.uid, user.gid);
-    // A job's own PATH knows nothing of Grid Engine.
+    // A job's PATH does not have Grid Engine's programs.
     if (kind.path.length > 0) writeFileSync(join(user.home, '.profile'), `PATH=${kind.path.join(':')}:$PATH\n`);
   }
 }
 
-/** The user of this name on the cell's hosts. Throws where there is none. */
+/** The user of this name on the cell's hosts. Throws if there is none. */
 export function findUser(layout: Layout, name: string): CellUser {
   const line = lines(join(layout.etc, 'passwd')).find((candidate) => candidate.startsWith(`${name}:`));
   const fields = line?.split(':');
@@ -45,7 +45,7 @@ export function findUser(layout: Layout, name: string): CellUser {
   return { name, uid: Number(fields[2]), gid: Number(fields[3]), home };
 }
 
-/** The first of `count` ids in a row, from `start` on in steps of `count`, that no group of this machine has. */
+/** The first id of `count` consecutive ones that no group of this machine has, from `start` on in steps of `count`. */
 export function freeGroupRange(start: number, count: number): number {
   const taken = columns('/etc/group', 2).map(Number);
   let first = start;

@@ -3,14 +3,14 @@ import { replay } from '../cli/watch/replay';
 import type { Cell } from './cell';
 import { until } from '../support/until';
 
-/** Somebody who watches at a terminal of 120 x 24. */
+/** A command that runs at a terminal of 120 x 24. */
 export interface Watcher {
   /** The screen as it is now. */
   readonly screen: () => readonly string[];
-  /** The first screen that is like that. */
-  readonly sees: (what: string, wanted: (lines: readonly string[]) => boolean) => Promise<readonly string[]>;
+  /** The first screen that is as wanted. */
+  readonly awaitScreen: (what: string, wanted: (lines: readonly string[]) => boolean) => Promise<readonly string[]>;
   readonly type: (keys: string) => void;
-  /** When it has ended: all that the terminal was sent. Rejects after 20 s. */
+  /** Everything that the terminal was sent, when the command has ended. */
   readonly ended: () => Promise<string>;
   readonly kill: () => void;
 }
@@ -18,8 +18,8 @@ export interface Watcher {
 const SIZE = { columns: 120, rows: 24 };
 
 /**
- * Starts a command under a pseudo terminal, on a host, as that user. Its exit status (`status=0`) and how the terminal is
- * set (`stty -g`, as `before=...` and `after=...`) are told around it.
+ * Starts a command on a host as this user, under a pseudo terminal. Around its output are lines with the terminal's
+ * settings before and after (`before=`, `after=`, from `stty -g`) and its exit status (`status=0`).
  */
 export function watchAs(cell: Cell, host: string, user: string, words: readonly string[]): Watcher {
   const script = [
@@ -42,7 +42,7 @@ export function watchAs(cell: Cell, host: string, user: string, words: readonly 
   const screen = (): readonly string[] => replay(text, SIZE);
   return {
     screen,
-    sees: (what, wanted) =>
+    awaitScreen: (what, wanted) =>
       until(
         () => {
           const lines = screen();

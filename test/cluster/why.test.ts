@@ -13,16 +13,16 @@ import { until } from '../support/until';
 
 const USER = 'gealice';
 
-/** What the accounting DB holds of a job, its line joined. */
+/** The job's records in the accounting DB. Fails unless each is joined with its accounting line. */
 async function recordsOf({ product }: Site, job: string): Promise<readonly JobRecord[]> {
-  const records = (await product.present(job)).map(({ record }) => record);
+  const records = (await product.currentRecords(job)).map(({ record }) => record);
   assert.ok(records.length > 0, `no record of job ${job}`);
   for (const record of records) assert.ok(record.grid_engine !== null, `job ${job} is not joined with its line`);
   return records;
 }
 
-/** Where it ran a task is called "petask": until its line comes it is found under the name of its job. */
-async function tasksByName({ product }: Site, job: string, name: string): Promise<void> {
+/** Until a task's accounting line comes, its own name is "petask": it must be found by the name of its job. */
+async function tasksAreFoundByJobName({ product }: Site, job: string, name: string): Promise<void> {
   const records = (await product.records(job, 2)).map(({ record }) => record);
   assert.deepEqual(
     records.map((record) => record.job_name ?? record.pe_task_id).sort(),
@@ -36,8 +36,8 @@ async function tasksByName({ product }: Site, job: string, name: string): Promis
   assert.deepEqual(found.records.map(({ host }) => host).sort(), records.map(({ host }) => host).sort(), stderr);
 }
 
-/** All lines written, all records delivered, the ones joined with the others by the real command. */
-async function importWhenAllIsTold({ cell, product }: Site, jobs: readonly string[], unsampled: string): Promise<void> {
+/** Waits for all records and accounting lines, and joins them by the real command. */
+async function importAllLines({ cell, product }: Site, jobs: readonly string[], unsampled: string): Promise<void> {
   await Promise.all(jobs.map((job) => product.record(job)));
   await until(() => [...jobs, unsampled].every((job) => cell.accounting(job).length > 0), 'the accounting lines', 100);
   await cell.check(cell.master, [client('qdel'), unsampled]);
@@ -50,21 +50,21 @@ interface Case {
   readonly request: string;
   readonly script: string;
   readonly pe?: readonly [name: string, slots: number];
-  /** What whoever waits does once it runs. */
+  /** Done once the job has been sampled. */
   readonly then?: (site: Site, job: string) => Promise<unknown>;
   readonly causes: readonly string[];
   readonly sentence: RegExp;
-  /** What Open Cluster Scheduler's line lets be said instead; null: it does not end so there. */
+  /** The sentence on Open Cluster Scheduler, if it is another one; null: a job does not end like this there. */
   readonly onOcs?: RegExp | null;
-  /** It does not end so with the others. */
+  /** A job ends like this on Open Cluster Scheduler alone. */
   readonly onlyOnOcs?: true;
   readonly next?: RegExp;
 }
 
-/** Waits until the test has seen live figures of the job. */
+/** Shell command that waits until the test has seen live figures of the job. */
 const SAMPLED = 'until [ -e ~/$JOB_NAME.sampled ]; do sleep 0.2; done';
 
-const many = (count: number, mib: number): string =>
+const burnersAtOnce = (count: number, mib: number): string =>
   `${Array.from({ length: count }, (_, index) => `${burnerCommand('steady', `sum${index}.truth`, { mib, hold: 30_000 })} &`).join(' ')} wait`;
 
 const ALL_CASES: readonly Case[] = [
@@ -90,7 +90,7 @@ const ALL_CASES: readonly Case[] = [
         {
           name: 'a JVM that can not start',
           request: 'h_vmem=300M',
-          // Each ends within a tenth of a second: of so many at least one is sampled.
+          // Each ends within a tenth of a second: of 30 at least one is sampled.
           script: 'for start in $(seq 30); do /usr/bin/java -version; done',
           causes: ['refused-memory', 'own-error'],
           sentence: /a process \(java\) .* of the 300 MiB .*; java asks for 2\.5 GiB, .* and it got no further/,
@@ -101,9 +101,9 @@ const ALL_CASES: readonly Case[] = [
   {
     name: "execd's sum over three processes",
     request: 'h_vmem=1G',
-    script: many(3, 450),
+    script: burnersAtOnce(3, 450),
     causes: ['h_vmem'],
-    // The kill may come before the first sample: then Grid Engine's figure stands alone.
+    // If the kill comes before the first sample, there is Grid Engine's figure alone.
     sentence:
       /Grid Engine's own kill at h_vmem\. (It held .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\)|Grid Engine counted .* of the 1 GiB allowed on ge[12] \(maxvmem\)) when SIGKILL came at /,
     onOcs:
@@ -113,7 +113,7 @@ const ALL_CASES: readonly Case[] = [
   {
     name: "execd's kill at h_rss",
     request: 'h_vmem=2G,h_rss=300M',
-    script: many(2, 200),
+    script: burnersAtOnce(2, 200),
     causes: ['resident-memory'],
     sentence: /Grid Engine's own kill at h_rss\. It held .* of the 300 MiB of h_rss on ge[12] when SIGKILL came at /,
     onlyOnOcs: true,
@@ -122,7 +122,7 @@ const ALL_CASES: readonly Case[] = [
   {
     name: "execd's SIGXCPU at s_rss",
     request: 'h_vmem=2G,s_rss=300M',
-    script: many(2, 200),
+    script: burnersAtOnce(2, 200),
     causes: ['resident-memory'],
     sentence: /Grid Engine's SIGXCPU at s_rss\. It held .* of the 300 MiB of s_rss on ge[12]/,
     onlyOnOcs: true,
@@ -147,7 +147,7 @@ const ALL_CASES: readonly Case[] = [
   {
     name: "execd's SIGXCPU at s_vmem",
     request: 'h_vmem=2G,s_vmem=600M',
-    script: many(3, 300),
+    script: burnersAtOnce(3, 300),
     causes: ['s_vmem'],
     sentence: /Grid Engine's SIGXCPU at s_vmem\. .* of the 600 MiB of s_vmem on ge[12]/,
     next: /^qsub -l h_vmem=2G,s_vmem=900M$/,
@@ -156,10 +156,10 @@ const ALL_CASES: readonly Case[] = [
     name: 'h_vmem on the host of a task',
     request: 'h_vmem=600M',
     pe: ['tight-fixed1', 2],
-    script: [...openingLines(), `qrsh -inherit -nostdin $2 '${many(3, 300)}'`].join('\n'),
+    script: [...openingLines(), `qrsh -inherit -nostdin $2 '${burnersAtOnce(3, 300)}'`].join('\n'),
     causes: ['h_vmem'],
     sentence: /Grid Engine's own kill at h_vmem\. It held .* of the 600 MiB allowed on ge[12]/,
-    // Its execd allows a slot more where the script takes none.
+    // Its execd allows one slot more if the script takes none.
     onOcs: null,
     next: /^qsub -l h_vmem=(9\d\dM|1(\.\d)?G)$/,
   },
@@ -188,7 +188,7 @@ const ALL_CASES: readonly Case[] = [
     sentence: /a crash of the program\. SIGSEGV at .*; it had used [\d.]+ % of h_vmem/,
   },
   {
-    name: 'a crash that the shell tells of',
+    name: "a child's crash, which the shell's exit status shows",
     request: 'h_vmem=1G',
     script: `${SAMPLED}; perl -e 'kill 11, $$'; exit $?`,
     causes: ['crash'],
@@ -217,17 +217,17 @@ const CASES = ALL_CASES.filter(({ onOcs, onlyOnOcs }) =>
 
 async function check(site: Site, one: Case, job: string, say: (text: string) => void): Promise<void> {
   const records = await recordsOf(site, job);
-  const told = (why: Why | null): string =>
+  const details = (why: Why | null): string =>
     `${JSON.stringify(why, null, 1)}\n${JSON.stringify(
       records.map((record) => ({ ...record, series: null })),
       null,
       1,
     )}`;
-  // What this cell runs is known; what it runs where nobody has asked is not.
+  // Grid Engine's kind is known here; "unknown" is what an installation has that did not ask for it.
   for (const dialect of [kind.dialect, 'unknown'] as const) {
     const why = whyEnded(records, undefined, dialect);
-    assert.deepEqual(why?.causes, one.causes, told(why));
-    assert.match(why.sentence, (kind.dialect === 'ocs' ? one.onOcs : null) ?? one.sentence, told(why));
+    assert.deepEqual(why?.causes, one.causes, details(why));
+    assert.match(why.sentence, (kind.dialect === 'ocs' ? one.onOcs : null) ?? one.sentence, details(why));
     const next = nextTime(records, [why])?.line ?? '';
     say(`${dialect}: ${why.sentence} ${next}`);
     assert.match(next, one.next ?? /^(qsub -l h_vmem=\S+)?$/);
@@ -243,8 +243,8 @@ async function unwritableOutput(site: Site, job: string): Promise<void> {
   );
 }
 
-async function onTheScreen({ cell, product }: Site, job: string): Promise<void> {
-  // What the installation found out.
+async function screenShowsCause({ cell, product }: Site, job: string): Promise<void> {
+  // The installation found out the kind of Grid Engine.
   assert.match(
     await cell.check('ge1', ['cat', SETTINGS_FILE]),
     new RegExp(`^grid_engine = "${kind.dialect.replaceAll('.', '\\.')}"$`, 'm'),
@@ -257,18 +257,18 @@ async function onTheScreen({ cell, product }: Site, job: string): Promise<void> 
     stderr,
   );
   const isOcs = kind.dialect === 'ocs';
-  // Nothing where the job was over before execd looked.
+  // maxvmem is missing if the job was over before execd looked.
   if (/ maxvmem \S/.test(text))
     assert.match(
       text,
       isOcs ? /address spaces of all processes maxrss .* RSS of all processes/ : /RSS and swap of all processes maxrss/,
     );
-  const told = isOcs ? /Grid Engine says deleted by execd@ge[12]/ : /Grid Engine says failed 37/;
-  assert.match(text, new RegExp(`Ended killed by SIGKILL .* not qdel.*: ${told.source}`));
+  const verdict = isOcs ? /Grid Engine says deleted by execd@ge[12]/ : /Grid Engine says failed 37/;
+  assert.match(text, new RegExp(`Ended killed by SIGKILL .* not qdel.*: ${verdict.source}`));
 }
 
-describe('why a job was killed', () => {
-  it('is told from the record and its accounting line', { timeout: 2_000_000 }, async (t) => {
+describe('the cause of a bad end, on a real Grid Engine', () => {
+  it('is found from the record and its accounting line', { timeout: 2_000_000 }, async (t) => {
     await withSite(
       t,
       { settings: 'scope = "node"\ndelivery_jitter_ms = 0\ninterval = 0.1\ncpu_budget_percent = 100' },
@@ -291,13 +291,17 @@ describe('why a job was killed', () => {
           }),
         );
         const parallel = CASES.findIndex(({ pe }) => pe !== undefined);
-        if (parallel !== -1) await tasksByName(site, jobs[parallel] ?? '', `case${parallel}`);
-        await importWhenAllIsTold(site, jobs, unwritable);
+        if (parallel !== -1) await tasksAreFoundByJobName(site, jobs[parallel] ?? '', `case${parallel}`);
+        await importAllLines(site, jobs, unwritable);
         for (const [index, one] of CASES.entries())
-          await t.test(one.name, (test) => check(site, one, jobs[index] ?? '', (text) => test.diagnostic(text)));
-        await t.test('an output file that can not be written', () => unwritableOutput(site, unwritable));
-        await t.test('qmemacct job says it', () =>
-          onTheScreen(site, jobs[CASES.findIndex(({ causes }) => causes.includes('h_rt'))] ?? ''),
+          await t.test(`for ${one.name}`, (test) =>
+            check(site, one, jobs[index] ?? '', (text) => test.diagnostic(text)),
+          );
+        await t.test('for a job that never ran, since its output file could not be opened', () =>
+          unwritableOutput(site, unwritable),
+        );
+        await t.test('and shown by qmemacct job', () =>
+          screenShowsCause(site, jobs[CASES.findIndex(({ causes }) => causes.includes('h_rt'))] ?? ''),
         );
       },
     );

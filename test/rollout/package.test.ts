@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../support/temporary-directory';
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 
 /** Copies programs into a root that has nothing else, with the libraries that they and `libraries` are linked with. */
-function furnish(root: string, programs: readonly string[], libraries: readonly string[]): void {
+function copyWithLibraries(root: string, programs: readonly string[], libraries: readonly string[]): void {
   const linked = lines(run('ldd', ...programs, ...libraries)).map((line) => /(?:=> |^\s+)(\/\S+) \(/.exec(line)?.[1]);
   for (const path of new Set([...programs, ...linked])) {
     if (path === undefined || path.startsWith(root)) continue;
@@ -21,9 +21,9 @@ function furnish(root: string, programs: readonly string[], libraries: readonly 
   }
 }
 
-const unableTo = process.getuid?.() === 0 ? packagesObstacle() : 'chroot and mknod are for root';
+const obstacle = process.getuid?.() === 0 ? packagesObstacle() : 'chroot and mknod are for root';
 
-describe('packages', { skip: unableTo ?? false, timeout: 2_000_000 }, () => {
+describe('packages', { skip: obstacle ?? false, timeout: 2_000_000 }, () => {
   let built = '';
   let out = '';
   let root = '';
@@ -117,7 +117,7 @@ describe('packages', { skip: unableTo ?? false, timeout: 2_000_000 }, () => {
   it('work where nothing else is: no Node, and no program but the shell', () => {
     const modules = join(root, 'usr/lib/qmemacct/node_modules');
     const native = lines(run('find', modules, '-name', '*.node'));
-    furnish(
+    copyWithLibraries(
       root,
       ['/bin/sh', '/usr/bin/readlink', '/usr/bin/dirname'],
       [join(root, 'usr/lib/qmemacct/bin/node'), ...native],

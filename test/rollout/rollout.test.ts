@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../support/temporary-directory';
 import { until } from '../support/until';
 import { clusterObstacle, upCell, type Cell } from '../cluster/cell';
 import { envOptions, newAccounting, productOf, settingsOf, type Product } from '../cluster/product';
-import { mib, wordFor } from '../cluster/site';
+import { mib, gateFor } from '../cluster/site';
 
 /** A release on its way over a cell, as an admin brings it there: the Debian package, the manual's playbook, ssh. */
 
@@ -163,7 +163,7 @@ const submit = ({ cell }: Fleet, host: string, script: string): Promise<string> 
 
 const isSampled = ({ product }: Fleet, job: string): Promise<true> =>
   until(
-    async () => (await product.present(job)).some(({ record }) => record.status === 'running'),
+    async () => (await product.currentRecords(job)).some(({ record }) => record.status === 'running'),
     `a heartbeat of job ${job}`,
   );
 
@@ -199,8 +199,8 @@ async function askDoctors({ cell, product }: Fleet): Promise<void> {
 async function upgrade(fleet: Fleet, deb: string, version: string): Promise<void> {
   const { cell, product, playbook } = fleet;
   const [first = '', second = ''] = cell.execHosts;
-  const word = wordFor(cell, 'gealice', 'go');
-  const jobs = await Promise.all(cell.execHosts.map((host) => submit(fleet, host, `${HOLD}\n${word.wait}`)));
+  const gate = gateFor(cell, 'gealice', 'go');
+  const jobs = await Promise.all(cell.execHosts.map((host) => submit(fleet, host, `${HOLD}\n${gate.wait}`)));
   for (const job of jobs) await isSampled(fleet, job);
   const changes = await playbook.play(newer(deb));
   for (const host of cell.execHosts) {
@@ -208,7 +208,7 @@ async function upgrade(fleet: Fleet, deb: string, version: string): Promise<void
     assert.deepEqual(await versions(cell, host), [NEWER, version]);
   }
   jobs.push(await submit(fleet, second, HOLD));
-  word.give();
+  gate.open();
   for (const job of jobs) {
     await cell.waitFinished(job);
     const [only, ...more] = await product.records(job);
@@ -233,8 +233,8 @@ async function upgrade(fleet: Fleet, deb: string, version: string): Promise<void
 async function remove(fleet: Fleet): Promise<void> {
   const { cell, product } = fleet;
   const [first = ''] = cell.execHosts;
-  const word = wordFor(cell, 'gealice', 'last');
-  const last = await submit(fleet, first, `${HOLD}\n${word.wait}`);
+  const gate = gateFor(cell, 'gealice', 'last');
+  const last = await submit(fleet, first, `${HOLD}\n${gate.wait}`);
   await isSampled(fleet, last);
   await succeeded(product, cell.master, 'uninstall', '--yes');
   await cell.waitForHookConfig();
@@ -242,12 +242,12 @@ async function remove(fleet: Fleet): Promise<void> {
     await succeeded(product, host, 'uninstall', '--node', '--yes');
     await cell.check(host, ['dpkg', '-r', 'qmemacct']);
   }
-  word.give();
+  gate.open();
   await cell.waitFinished(last);
   assert.equal((await product.record(last)).status, 'finished');
   const after = await submit(fleet, first, 'exit 0');
   assert.equal((await cell.waitFinished(after))[0]?.exit_status, '0');
-  assert.equal((await product.present(after)).length, 0);
+  assert.equal((await product.currentRecords(after)).length, 0);
 }
 
 describe('a release', { skip: obstacle() ?? false, timeout: 1_800_000 }, () => {

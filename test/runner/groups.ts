@@ -95,22 +95,24 @@ function onOtherKinds(file: TestFiles): readonly TestFiles[] {
 }
 
 /** So many files start Node once: to start it takes longer than most of them. */
-const MOST_TOGETHER = 12;
+const FILES_PER_PROCESS = 12;
 
 /** In a compiled file: it sets what holds for its whole process, or looks at what that has loaded. */
-const OF_ITS_PROCESS = /^(process\.|\(0, node_test_1\.(before|after)(Each)?\))|\brequire\.cache\b/m;
+const NEEDS_OWN_PROCESS = /^(process\.|\(0, node_test_1\.(before|after)(Each)?\))|\brequire\.cache\b/m;
 
 /** Unit tests of one folder share a process, but for the longest files and those that need one of their own. */
-function together(files: readonly TestFiles[]): readonly TestFiles[] {
+function groupUnitTests(files: readonly TestFiles[]): readonly TestFiles[] {
   const isOwn = ({ name, group, paths }: TestFiles): boolean =>
-    group !== 'unit' || LONGEST.includes(name) || paths.some((path) => OF_ITS_PROCESS.test(readFileSync(path, 'utf8')));
+    group !== 'unit' ||
+    LONGEST.includes(name) ||
+    paths.some((path) => NEEDS_OWN_PROCESS.test(readFileSync(path, 'utf8')));
   const counts = new Map<string, number>();
   const byPlace = groupBy(files, (file) => {
     if (isOwn(file)) return file.name;
     const folder = dirname(file.name);
     const count = counts.get(folder) ?? 0;
     counts.set(folder, count + 1);
-    return join(folder, `${1 + Math.floor(count / MOST_TOGETHER)}`);
+    return join(folder, `${1 + Math.floor(count / FILES_PER_PROCESS)}`);
   });
   return [...byPlace].flatMap(([name, of]) => {
     const [first] = of;
@@ -136,5 +138,5 @@ export function testFiles(directory: string): readonly TestFiles[] {
     const at = LONGEST.indexOf(name.split('@')[0] ?? '');
     return at === -1 ? LONGEST.length : at;
   };
-  return [...together(files)].sort((a, b) => rank(a) - rank(b));
+  return [...groupUnitTests(files)].sort((a, b) => rank(a) - rank(b));
 }

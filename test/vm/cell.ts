@@ -43,9 +43,9 @@ export function cellObstacle(): string | null {
 export async function runCellScript(body: string, options: CellOptions = {}): Promise<VmResult> {
   const functions = readFileSync(path.join(repositoryRoot(), 'test', 'vm', 'one-host-cell.sh'), 'utf8');
   const script = [
-    `CELL_PROLOG=${quoted(options.prolog ?? 'none')}`,
-    `CELL_EPILOG=${quoted(options.epilog ?? 'none')}`,
-    `CELL_EXECD_PARAMS=${quoted(options.execdParams ?? 'none')}`,
+    `CELL_PROLOG=${shellQuoted(options.prolog ?? 'none')}`,
+    `CELL_EPILOG=${shellQuoted(options.epilog ?? 'none')}`,
+    `CELL_EXECD_PARAMS=${shellQuoted(options.execdParams ?? 'none')}`,
     functions,
     `cell_start || exit ${cellFailed}`,
     body,
@@ -59,7 +59,7 @@ export async function runCellScript(body: string, options: CellOptions = {}): Pr
 }
 
 /** A text as one word of a shell script. */
-export function quoted(text: string): string {
+export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
@@ -70,7 +70,7 @@ export function facts(output: string): ReadonlyMap<string, string> {
 }
 
 /** What a script in a cell told. */
-interface Told {
+interface ScriptFacts {
   readonly output: string;
   readonly facts: ReadonlyMap<string, string>;
   /** Fails the test where the script did not tell it. */
@@ -82,7 +82,7 @@ export function cellTest(
   name: string,
   script: () => string,
   options: CellOptions,
-  body: (told: Told, t: TestContext) => void,
+  body: (told: ScriptFacts, t: TestContext) => void,
 ): void {
   void test(name, { timeout: TEST_MS + 60_000 }, async (t) => {
     const obstacle = cellObstacle() ?? burnersObstacle();

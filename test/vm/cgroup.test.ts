@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { parseRecord, type JobRecord } from '../../src/record/record';
 import * as path from 'node:path';
 import { burner } from '../burners/build';
-import { cellTest, ourHook, quoted } from './cell';
+import { cellTest, ourHook, shellQuoted } from './cell';
 import { repositoryRoot } from './repository';
 import { assertRules, endWithSwap, RULE_DISKS, startReaders } from './rule-jobs';
 
@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 
 /** One that is left alone, one whose sampler is killed, one that meets the OOM killer; beside them those for rules. */
 const script = (steady: string, cpu: string): string => `
-  qmemacct() { node ${quoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
+  qmemacct() { node ${shellQuoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
   mkdir -p /etc/qmemacct
   printf 'cgroup = "own"\\ndelivery_jitter_ms = 0\\n' >/etc/qmemacct/qmemacct.toml
   qmemacct install --node --yes --prefix /opt/qmemacct >"$VM_OUT/install" 2>&1 || { cat "$VM_OUT/install"; exit 1; }

@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import type { JobRecord } from '../../src/record/record';
 import { burner } from '../burners/build';
-import { cellTest, ourHook, quoted } from './cell';
+import { cellTest, ourHook, shellQuoted } from './cell';
 import { repositoryRoot } from './repository';
 import { temporaryDirectory } from '../support/temporary-directory';
 
 const MIB = 1024 * 1024;
 
 const script = (steady: string): string => `
-  qmemacct() { node ${quoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
+  qmemacct() { node ${shellQuoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
   accounting=/var/lib/qmemacct/accounting/accounting.db
   qmemacct install --node --yes --prefix /opt/qmemacct >"$VM_OUT/install" 2>&1 || { cat "$VM_OUT/install"; exit 1; }
   report() { # NAME JOB

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { parseRecord, type JobRecord } from '../../src/record/record';
 import { burner } from '../burners/build';
-import { cellTest, ourHook, quoted } from './cell';
+import { cellTest, ourHook, shellQuoted } from './cell';
 import { repositoryRoot } from './repository';
 
 const MIB = 1024 * 1024;
@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
  * with MemoryMax; after SIGKILL to the process group the unit is stopped.
  */
 const script = (steady: string): string => `
-  qmemacct() { node ${quoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
+  qmemacct() { node ${shellQuoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
   mkdir -p /etc/qmemacct
   echo 'delivery_jitter_ms = 0' >/etc/qmemacct/qmemacct.toml
   qmemacct install --node --yes --prefix /opt/qmemacct >"$VM_OUT/install" 2>&1 || { cat "$VM_OUT/install"; exit 1; }

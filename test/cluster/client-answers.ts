@@ -2,24 +2,24 @@ import type { Cell } from './cell';
 import { client } from './kind';
 
 /**
- * What Grid Engine's own clients say of the running jobs, as the expressions below find it in their text: the product's
- * readers have no part in it.
+ * What Grid Engine's own clients say of the running jobs, read by the regular expressions below and not by the product's
+ * readers, which are compared with it.
  */
-export interface Said {
-  readonly hosts: ReadonlyMap<string, SaidHost>;
-  readonly jobs: ReadonlyMap<number, SaidJob>;
+export interface ClientAnswers {
+  readonly hosts: ReadonlyMap<string, ClientHost>;
+  readonly jobs: ReadonlyMap<number, ClientJob>;
 }
 
-export interface SaidHost {
+export interface ClientHost {
   readonly processors: string;
   readonly memoryTotal: string;
-  /** Free h_vmem in bytes, of three decimals of a GiB. */
+  /** Free h_vmem in bytes; qhost prints three decimals of a GiB. */
   readonly free: number;
-  /** Of an array job one for each task. */
-  readonly jobs: readonly SaidPart[];
+  /** One for each array task. */
+  readonly jobs: readonly ClientPart[];
 }
 
-export interface SaidPart {
+export interface ClientPart {
   readonly job: number;
   readonly task: number | null;
   readonly owner: string;
@@ -28,26 +28,26 @@ export interface SaidPart {
   readonly slots: number;
 }
 
-export interface SaidJob {
+export interface ClientJob {
   readonly owner: string;
   readonly uid: string;
-  /** h_vmem, to the letter and in whole bytes. */
+  /** h_vmem as it was typed, and in whole bytes. */
   readonly request: { readonly text: string; readonly bytes: number };
-  readonly tasks: readonly SaidTask[];
+  readonly tasks: readonly ClientTask[];
 }
 
-export interface SaidTask {
+export interface ClientTask {
   readonly task: number;
   readonly maxvmem: number;
-  /** Those of `qrsh -inherit`. */
+  /** The slave tasks. */
   readonly slaves: readonly { readonly id: string; readonly host: string; readonly maxvmem: number }[];
 }
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
-/** Asks `qhost -j`, `qhost -F h_vmem` and, for these jobs, `qstat -j`. Rejects where one of them fails. */
-export async function askClients(cell: Cell, jobs: readonly string[]): Promise<Said> {
+/** Asks `qhost -j`, `qhost -F h_vmem` and, for these jobs, `qstat -j`. Rejects if one of the commands fails. */
+export async function askClients(cell: Cell, jobs: readonly string[]): Promise<ClientAnswers> {
   const [hosts, resources, ...details] = await Promise.all([
     cell.check(cell.master, [client('qhost'), '-j', '-xml']),
     cell.check(cell.master, [client('qhost'), '-F', 'h_vmem']),
@@ -56,16 +56,16 @@ export async function askClients(cell: Cell, jobs: readonly string[]): Promise<S
   const free = freeMemory(resources);
   return {
     hosts: new Map(
-      blocks(hosts, /<host name='(\w+)'>(.*?)<\/host>/gs)
+      namedBlocks(hosts, /<host name='(\w+)'>(.*?)<\/host>/gs)
         .filter(([name]) => name !== 'global')
-        .map(([name, text]) => [name, saidHost(text, free.get(name) ?? NaN)]),
+        .map(([name, text]) => [name, parseHost(text, free.get(name) ?? NaN)]),
     ),
-    jobs: new Map(details.map((xml) => [Number(inTag(xml, 'JB_job_number')), saidJob(xml)])),
+    jobs: new Map(details.map((xml) => [Number(inTag(xml, 'JB_job_number')), parseJob(xml)])),
   };
 }
 
-/** `name` and `text` of each match. */
-function blocks(text: string, pattern: RegExp): readonly (readonly [string, string])[] {
+/** The two groups of each match: a name and a text. */
+function namedBlocks(text: string, pattern: RegExp): readonly (readonly [string, string])[] {
   return [...text.matchAll(pattern)].map(([, name = '', inner = '']) => [name, inner] as const);
 }
 
@@ -79,9 +79,9 @@ function freeMemory(text: string): ReadonlyMap<string, number> {
   );
 }
 
-function saidHost(text: string, free: number): SaidHost {
+function parseHost(text: string, free: number): ClientHost {
   const value = (name: string): string => new RegExp(`<hostvalue name='${name}'>([^<]*)<`).exec(text)?.[1] ?? '';
-  const rows = blocks(text, /<job name='(\d+)'>(.*?)<\/job>/gs).map(([job, row]) => {
+  const rows = namedBlocks(text, /<job name='(\d+)'>(.*?)<\/job>/gs).map(([job, row]) => {
     const of = (name: string): string => new RegExp(` name='${name}'>([^<]*)<`).exec(row)?.[1] ?? '';
     const task = of('taskid') === '' ? null : Number(of('taskid'));
     return { job: Number(job), task, owner: of('job_owner'), state: of('job_state'), role: of('pe_master') };
@@ -96,14 +96,14 @@ function saidHost(text: string, free: number): SaidHost {
     if (first === undefined) return [];
     const { job, task, owner, state } = first;
     const slaves = group.filter(({ role }) => role === 'SLAVE').length;
-    // A row for each slot, and another for the master of a parallel job.
+    // qhost prints a row for each slot, and one more for the master of a parallel job.
     return { job, task, owner, state, master: slaves < group.length, slots: Math.max(1, slaves) };
   });
   return { processors: value('num_proc'), memoryTotal: value('mem_total'), free, jobs };
 }
 
-function saidJob(xml: string): SaidJob {
-  const request = blocks(xml, /<(qstat_l_requests)>(.*?)<\/qstat_l_requests>/gs).find(
+function parseJob(xml: string): ClientJob {
+  const request = namedBlocks(xml, /<(qstat_l_requests)>(.*?)<\/qstat_l_requests>/gs).find(
     ([, text]) => inTag(text, 'CE_name') === 'h_vmem',
   )?.[1];
   const text = inTag(request ?? '', 'CE_stringval');
@@ -115,10 +115,10 @@ function saidJob(xml: string): SaidJob {
       // Open Cluster Scheduler prints the number with six digits.
       bytes: Math.floor(Number.parseFloat(text) * (text.endsWith('G') ? GIB : MIB)),
     },
-    tasks: blocks(xml, /<JAT_task_number>(\d+)<(.*?)(?=<JAT_task_number>|$)/gs).map(([number, task]) => ({
+    tasks: namedBlocks(xml, /<JAT_task_number>(\d+)<(.*?)(?=<JAT_task_number>|$)/gs).map(([number, task]) => ({
       task: Number(number),
       maxvmem: maxvmem(task, 'JAT_scaled_usage_list'),
-      slaves: blocks(task, /<PET_id>([^<]*)<(.*?)(?=<PET_id>|<\/JAT_task_list>)/gs).map(([id, slave]) => ({
+      slaves: namedBlocks(task, /<PET_id>([^<]*)<(.*?)(?=<PET_id>|<\/JAT_task_list>)/gs).map(([id, slave]) => ({
         id,
         host: inTag(slave, 'JG_qhostname'),
         maxvmem: maxvmem(slave, 'PET_scaled_usage'),
