@@ -116,14 +116,13 @@ async function adviceByProgram({ cell, product }: Site): Promise<void> {
   assert.equal(program, programDigest({ command: '/bin/sleep' }, home));
 }
 
-describe('advise on a real Grid Engine', () => {
-  it('tells jobs of the same name apart by their programs', { timeout: 2_000_000 }, (t) =>
-    withSite(t, {}, adviceByProgram),
-  );
-});
-
-describe('hooks/advise.jsv on a real Grid Engine', () => {
-  it('warns, rewrites requests if the site wants that, and blocks no submission', { timeout: 2_000_000 }, (t) =>
-    withSite(t, {}, submissionsAreAdvised),
+describe('advice on a real Grid Engine', () => {
+  it('rests on the runs that a next job is like', { timeout: 2_000_000 }, (t) =>
+    withSite(t, { execHosts: 1 }, async (site) => {
+      await t.test('advise tells jobs of the same name apart by their programs', () => adviceByProgram(site));
+      await t.test('hooks/advise.jsv warns, rewrites requests if the site wants that, and blocks no submission', () =>
+        submissionsAreAdvised(site),
+      );
+    }),
   );
 });

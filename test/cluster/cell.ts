@@ -24,6 +24,8 @@ export type { CommandResult } from './run';
 
 export interface UpOptions extends Partial<ConfigOptions> {
   readonly stateDir?: string;
+  /** How many of ge1 and ge2 there are; default both. */
+  readonly execHosts?: 1 | 2;
   /** Ordinary users, with home directories; default gealice and gebob. */
   readonly users?: readonly string[];
   /** Keep the cell when this process ends, until someone brings it down; default: it is stale then. */
@@ -32,7 +34,7 @@ export interface UpOptions extends Partial<ConfigOptions> {
   readonly waitMs?: number;
 }
 
-const hosts: readonly CellHost[] = [
+const allHosts: readonly CellHost[] = [
   { name: 'ge0', address: '10.83.0.10', role: 'master' },
   { name: 'ge1', address: '10.83.0.11', role: 'exec' },
   { name: 'ge2', address: '10.83.0.12', role: 'exec' },
@@ -95,6 +97,7 @@ async function tryUp(layout: Layout, options: UpOptions): Promise<Cell | string>
 }
 
 async function bringUp(layout: Layout, options: UpOptions): Promise<Cell> {
+  const hosts = allHosts.slice(0, 1 + (options.execHosts ?? 2));
   const state: CellState = {
     phase: 'starting',
     holder: options.keep === true ? null : thisProcess(),

@@ -44,7 +44,8 @@ export class Hosts {
         ? []
         : ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--init-groups', '--inh-caps=-all', '--'];
     const cwd = options.cwd ?? (user.uid === 0 ? '/' : user.home);
-    const inDirectory = ['sh', '-c', 'cd -- "$1" && shift && exec "$@"', 'sh', cwd];
+    // To enter a mount namespace leads to its root directory.
+    const inDirectory = cwd === '/' ? [] : ['sh', '-c', 'cd -- "$1" && shift && exec "$@"', 'sh', cwd];
     // With a socket as standard input bash would take itself for a remote shell and read ~/.bashrc.
     const argv = typeof command === 'string' ? ['bash', '--norc', '-c', command] : command;
     return {

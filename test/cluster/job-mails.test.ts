@@ -39,6 +39,6 @@ async function mailsOfJobs(site: Site): Promise<void> {
 
 describe('a mail at the end of a job, on a real Grid Engine', () => {
   it('is sent for a job that asks for one, and for no other', { timeout: 2_000_000 }, async (t) => {
-    await withSite(t, {}, mailsOfJobs);
+    await withSite(t, { execHosts: 1 }, mailsOfJobs);
   });
 });

@@ -189,7 +189,7 @@ async function briefJob({ cell, product }: Site): Promise<void> {
   assert.ok(['root', 'usage'].includes(record.trust));
 }
 
-const CROWD_SIZE = 60;
+const CROWD_SIZE = 40;
 
 async function manyTasksAtOnce({ cell, product }: Site): Promise<void> {
   const job = await cell.submit('gebob', ['-t', `1-${CROWD_SIZE}`, '-N', 'crowd', '-l', 'h_vmem=1G'], 'sleep 3');

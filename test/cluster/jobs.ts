@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Daemons } from './daemons';
 import { parseQueueStates, parseTasks, type AccountingRecord, type ListedTask } from './formats';
 import type { Hosts, OnOptions } from './hosts';
@@ -7,7 +7,10 @@ import type { Layout } from './layout';
 import { describeFailure } from './run';
 import { until } from '../support/until';
 
+/** How often qstat is asked about a job that has an accounting line. */
 const qstatEveryMs = 1000;
+/** The same for a job without one, which may be in error, or be deleted before it runs. */
+const qstatWithoutLineEveryMs = 3000;
 /** How long after a job's end its accounting line may come. */
 const recordGraceMs = 30_000;
 
@@ -55,13 +58,14 @@ export class Jobs {
    * Rejects when the time is over, and at once when a task of the job gets into the error state.
    */
   async waitFinished(job: string): Promise<AccountingRecord[]> {
-    let size = -1;
+    let seen = 0;
     let asked = 0;
     const isOver = async (): Promise<true | null> => {
       // A look at the file is much cheaper than a call of qstat.
-      const now = sizeOf(this.layout.accounting);
-      if (now === size && Date.now() - asked < qstatEveryMs) return null;
-      size = now;
+      const lines = this.accounting(job).length;
+      const everyMs = lines === 0 ? qstatWithoutLineEveryMs : qstatEveryMs;
+      if (lines === seen && Date.now() - asked < everyMs) return null;
+      seen = lines;
       asked = Date.now();
       const tasks = (await this.list()).filter((task) => task.job === job);
       if (tasks.some(({ state }) => state.includes('E'))) {
@@ -113,8 +117,4 @@ export class Jobs {
     const details = await this.hosts.on(this.hosts.master, [client('qstat'), '-j', job]);
     return `${queues.stdout}\n${details.stdout}\n${this.daemons.logs(this.hosts.exec)}`;
   }
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

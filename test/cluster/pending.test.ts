@@ -65,5 +65,5 @@ async function reasonsAreShown(site: Site): Promise<void> {
 }
 
 describe('qmemacct job of a pending job, on a real Grid Engine', () => {
-  it('shows why the job waits', { timeout: 2_000_000 }, (t) => withSite(t, {}, reasonsAreShown));
+  it('shows why the job waits', { timeout: 2_000_000 }, (t) => withSite(t, { execHosts: 1 }, reasonsAreShown));
 });

@@ -88,7 +88,7 @@ describe('a listener that stays, on a real Grid Engine', () => {
       t.skip(obstacle);
       return;
     }
-    await withSite(t, { settings: 'listener_linger = inf\ndelivery_jitter_ms = 0' }, async (site) => {
+    await withSite(t, { execHosts: 1, settings: 'listener_linger = inf\ndelivery_jitter_ms = 0' }, async (site) => {
       await t.test('after more than a minute without a sampler', () => afterARest(site));
       await t.test('doctor shows the listener', async () =>
         assert.match(await diagnosis(site), listening(onlyListener(site))),
