@@ -412,8 +412,8 @@ async function countsTasksToCome(site: Site): Promise<void> {
   }
 }
 
-const SHORT_JOBS = 30;
-const SLOTS = 10;
+const SHORT_JOBS = 20;
+const SLOTS = 7;
 
 /** Runs the short jobs, of which none starts before all are submitted; `took`: seconds until the last accounting line. */
 async function runShortJobs({ cell }: Site): Promise<{ readonly jobs: ReadonlySet<string>; readonly took: number }> {
@@ -503,8 +503,8 @@ async function manyShortJobs(t: TestContext, site: Site): Promise<void> {
   assert.deepEqual([held.prolog.length, held.epilog.length], [SHORT_JOBS, SHORT_JOBS]);
 }
 
-const RUNNING = 20;
-const PENDING = 500;
+const RUNNING = 10;
+const PENDING = 200;
 
 async function timed<T>(work: () => Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
   const begun = performance.now();

@@ -106,7 +106,7 @@ describe('qmemacct nightly on a real Grid Engine', () => {
     "reports and mails a day's jobs once, to an owner who asked and to the admins",
     { timeout: 2_000_000 },
     async (t) => {
-      await withSite(t, { settings: SETTINGS }, night);
+      await withSite(t, { execHosts: 1, settings: SETTINGS }, night);
     },
   );
 });
