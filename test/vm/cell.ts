@@ -18,11 +18,11 @@ export interface CellOptions extends Partial<Omit<VmOptions, 'script'>> {
 const cellFailed = 70;
 const TEST_MS = 600_000;
 
-/** The installed hook of this name, as `qmemacct install` configures it. */
+/** The value of an installed hook, as `qmemacct install` configures it. */
 export const ourHook = (name: 'prolog' | 'epilog'): string =>
   `root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/current/hooks/${name}.sh $job_id $ja_task_id`;
 
-/** Why no Grid Engine cell can be had in the test machine, or null. */
+/** Why no Grid Engine cell can run in the test machine; null: one can. */
 export function cellObstacle(): string | null {
   for (const [program, packageName] of [
     ['sge_qmaster', 'gridengine-master'],
@@ -58,26 +58,26 @@ export async function runCellScript(body: string, options: CellOptions = {}): Pr
   return result;
 }
 
-/** A text as one word of a shell script. */
+/** The text, quoted as one word of a shell script. */
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The lines "fact NAME VALUE" of a script's output. */
+/** Values by name in the lines "fact NAME VALUE" of a script's output. */
 export function facts(output: string): ReadonlyMap<string, string> {
   const lines = output.matchAll(/^fact (\S+) ?(.*)$/gm);
   return new Map(Array.from(lines, ([, name = '', value = '']) => [name, value]));
 }
 
-/** What a script in a cell told. */
+/** The output of a script in a cell, and its facts. */
 interface ScriptFacts {
   readonly output: string;
   readonly facts: ReadonlyMap<string, string>;
-  /** Fails the test where the script did not tell it. */
+  /** The value of a fact. Fails the test if the script did not print it. */
   readonly fact: (name: string) => string;
 }
 
-/** A test of what a script, which may use burners, tells in a cell. */
+/** Makes a test that runs a script, which may use burners, in a cell, and checks its facts by `body`. */
 export function cellTest(
   name: string,
   script: () => string,
@@ -93,8 +93,8 @@ export function cellTest(
     const { output, ms, status } = await runCellScript(script(), { timeoutMs: TEST_MS, ...options });
     t.diagnostic(`ended after ${ms} ms`);
     assert.equal(status, 0, output);
-    const told = facts(output);
-    const fact = (sought: string): string => told.get(sought) ?? assert.fail(`no fact ${sought}\n${output}`);
-    body({ output, facts: told, fact }, t);
+    const found = facts(output);
+    const fact = (sought: string): string => found.get(sought) ?? assert.fail(`no fact ${sought}\n${output}`);
+    body({ output, facts: found, fact }, t);
   });
 }

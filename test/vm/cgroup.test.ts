@@ -8,7 +8,7 @@ import { assertRules, endWithSwap, RULE_DISKS, startReaders } from './rule-jobs'
 
 const MIB = 1024 * 1024;
 
-/** One that is left alone, one whose sampler is killed, one that meets the OOM killer; beside them those for rules. */
+/** Runs a job that is left alone, one whose sampler is killed, one that meets the OOM killer, and the jobs for rules. */
 const script = (steady: string, cpu: string): string => `
   qmemacct() { node ${shellQuoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
   mkdir -p /etc/qmemacct
@@ -82,46 +82,51 @@ const script = (steady: string, cpu: string): string => `
 const options = { disks: RULE_DISKS, prolog: ourHook('prolog'), epilog: ourHook('epilog') };
 const ofBurners = (): string => script(burner('steady'), burner('cpu'));
 
-cellTest('a cgroup v2 for each job, made by the prolog', ofBurners, options, ({ facts: found, fact }, t) => {
-  t.diagnostic(JSON.stringify(Object.fromEntries(found)));
+cellTest(
+  'the prolog makes a cgroup v2 for each job, from which its record is made',
+  ofBurners,
+  options,
+  ({ facts: found, fact }, t) => {
+    t.diagnostic(JSON.stringify(Object.fromEntries(found)));
 
-  assert.deepEqual(fact('controllers').split(' ').sort(), ['io', 'memory', 'pids']);
-  assert.equal(fact('names').trim(), 'sge_shepherd steady');
-  assert.equal(fact('limit'), 'max');
-  assert.equal(fact('sampler'), '0::/qmemacct');
-  assert.match(fact('note'), /problem= from_unified=\/system\.slice\/gridengine-exec\.service end=1/);
-  // Beside the 120 MiB: libraries, page tables, what the shepherd has touched since it was moved.
-  const peak = Number(fact('peak'));
-  assert.ok(peak >= 120 * MIB && peak < 132 * MIB, `${peak} bytes`);
+    assert.deepEqual(fact('controllers').split(' ').sort(), ['io', 'memory', 'pids']);
+    assert.equal(fact('names').trim(), 'sge_shepherd steady');
+    assert.equal(fact('limit'), 'max');
+    assert.equal(fact('sampler'), '0::/qmemacct');
+    assert.match(fact('note'), /problem= from_unified=\/system\.slice\/gridengine-exec\.service end=1/);
+    // More than 120 MiB: libraries, page tables, and what the shepherd has touched since it was moved.
+    const peak = Number(fact('peak'));
+    assert.ok(peak >= 120 * MIB && peak < 132 * MIB, `${peak} bytes`);
 
-  assert.equal(fact('oom_kill'), '1');
-  assert.match(fact('after_oom'), /sge_shepherd/);
-  assert.ok(Number(fact('oom_peak')) <= 80 * MIB);
-  assert.equal(fact('oom.exit'), '7');
+    assert.equal(fact('oom_kill'), '1');
+    assert.match(fact('after_oom'), /sge_shepherd/);
+    assert.ok(Number(fact('oom_peak')) <= 80 * MIB);
+    assert.equal(fact('oom.exit'), '7');
 
-  for (const [name, value] of found) if (name.startsWith('failed.')) assert.equal(value, '0', name);
-  assert.equal(fact('groups'), '0');
-  assert.match(fact('execd'), /sge_execd/);
+    for (const [name, value] of found) if (name.startsWith('failed.')) assert.equal(value, '0', name);
+    assert.equal(fact('groups'), '0');
+    assert.match(fact('execd'), /sge_execd/);
 
-  const recordOf = (name: string): JobRecord => {
-    const { records } = JSON.parse(fact(`job.${name}`)) as { readonly records: readonly unknown[] };
-    const record = parseRecord(records[0]);
-    return record.ok ? record.value : assert.fail(record.error);
-  };
-  const [alone, killed, oom] = [recordOf('left_alone'), recordOf('killed'), recordOf('oom')];
-  // The kernel's own peak of the group is the upper end, and the shepherd's share is inside the slack.
-  const footprint = alone.peak_footprint;
-  assert.ok(footprint?.upper_bytes != null, JSON.stringify(footprint));
-  assert.deepEqual([footprint.sources, footprint.proved, footprint.open], [['cgroup'], true, []]);
-  assert.ok(footprint.lower_bytes <= 120 * MIB + 8 * MIB && footprint.lower_bytes >= 110 * MIB);
-  assert.ok(footprint.upper_bytes >= 120 * MIB && footprint.upper_bytes < 136 * MIB);
-  assert.equal(alone.metrics.cgroup_oom_kills, 0);
-  assert.equal(oom.metrics.cgroup_oom_kills, 1);
-  assert.match(oom.notes.join(' '), /OOM killer ended one process of this job; the limit of its cgroup was 80 MiB/);
-  // Whether the sampler had saved anything is a matter of the emulated machine's speed.
-  const { status, exit_status, notes, peak_rss } = killed;
-  assert.deepEqual([status, exit_status], ['finished', 0]);
-  if (peak_rss === null) assert.match(notes.join(' '), /^Not sampled: /);
-  else assert.ok(peak_rss.open.includes('sampler-lost'), peak_rss.open.join(' '));
-  assertRules((name) => fact(`job.${name}`));
-});
+    const recordOf = (name: string): JobRecord => {
+      const { records } = JSON.parse(fact(`job.${name}`)) as { readonly records: readonly unknown[] };
+      const record = parseRecord(records[0]);
+      return record.ok ? record.value : assert.fail(record.error);
+    };
+    const [alone, killed, oom] = [recordOf('left_alone'), recordOf('killed'), recordOf('oom')];
+    // The kernel's peak of the group is the upper end; the shepherd's share is part of the slack.
+    const footprint = alone.peak_footprint;
+    assert.ok(footprint?.upper_bytes != null, JSON.stringify(footprint));
+    assert.deepEqual([footprint.sources, footprint.proved, footprint.open], [['cgroup'], true, []]);
+    assert.ok(footprint.lower_bytes <= 120 * MIB + 8 * MIB && footprint.lower_bytes >= 110 * MIB);
+    assert.ok(footprint.upper_bytes >= 120 * MIB && footprint.upper_bytes < 136 * MIB);
+    assert.equal(alone.metrics.cgroup_oom_kills, 0);
+    assert.equal(oom.metrics.cgroup_oom_kills, 1);
+    assert.match(oom.notes.join(' '), /OOM killer ended one process of this job; the limit of its cgroup was 80 MiB/);
+    // Whether the sampler had saved samples before it was killed depends on the emulated machine's speed.
+    const { status, exit_status, notes, peak_rss } = killed;
+    assert.deepEqual([status, exit_status], ['finished', 0]);
+    if (peak_rss === null) assert.match(notes.join(' '), /^Not sampled: /);
+    else assert.ok(peak_rss.open.includes('sampler-lost'), peak_rss.open.join(' '));
+    assertRules((name) => fact(`job.${name}`));
+  },
+);

@@ -16,8 +16,8 @@ const program = 0o100755;
 const characterDevice = 0o020600;
 
 /**
- * The archive the kernel unpacks as its first root: busybox, the init script and the modules to load, listed in
- * /modules in loading order.
+ * The archive that the kernel unpacks as its first root: busybox, the init script and the modules to load, which /modules
+ * lists in loading order.
  */
 export function buildInitramfs(busybox: string, init: string, modules: readonly string[]): Buffer {
   const names = modules.map((file) => path.basename(file));
@@ -48,7 +48,7 @@ function cpio(entries: readonly Entry[]): Buffer {
   );
 }
 
-/** The format wants every header and every content to end at a multiple of four bytes. */
+/** Pads a header or a content to a multiple of four bytes, as the format wants. */
 function padded(bytes: Buffer): Buffer {
   return Buffer.concat([bytes, Buffer.alloc((4 - (bytes.length % 4)) % 4)]);
 }

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSy
 import { homedir } from 'node:os';
 import * as path from 'node:path';
 
-/** Modules the machine needs, in loading order (each one after those it depends on). */
+/** Modules that the machine needs, in loading order: each after the modules on which it depends. */
 export const moduleNames = [
   'virtio_ring',
   'virtio',
@@ -21,7 +21,7 @@ export const moduleNames = [
 ] as const;
 
 export interface Kernel {
-  /** Debian package it came from, for example linux-image-6.1.0-56-amd64. */
+  /** Its Debian package, for example linux-image-6.1.0-56-amd64. */
   readonly packageName: string;
   /** Path of the bootable image. */
   readonly image: string;
@@ -36,8 +36,8 @@ function cacheDirectory(): string {
 }
 
 /**
- * The kernel to boot: the cached one if there is one (at once), else Debian's current one, fetched from its archive
- * (about 70 MB, some seconds) and cached. Throws when it can be had neither way.
+ * The kernel to boot: the cached one, if there is one, else Debian's current one, fetched from its archive (about 70 MB,
+ * some seconds) and cached. Throws if there is none and none can be fetched.
  */
 export function ensureKernel(): Kernel {
   const cache = cacheDirectory();
@@ -60,7 +60,7 @@ export function ensureKernel(): Kernel {
     try {
       renameSync(kept, target);
     } catch (error) {
-      // Another process has put it there at the same time: as good.
+      // Another process may have put one there at the same time.
       if (newestCached(cache) === null) throw error;
     }
     return kernelIn(target);

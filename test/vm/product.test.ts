@@ -32,7 +32,7 @@ const script = (steady: string): string => `
     done
   }
   group() { fact "cgroup.\${1#/proc/}" "$(cat "$1/cgroup")"; }
-  # They leave with their first acts, which take seconds in an emulated machine.
+  # Samplers leave execd's group with their first acts, which take seconds in an emulated machine.
   tries=0
   until [ "$(samplers group | grep -c " 0::/qmemacct$")" -ge 2 ] || [ "$tries" -ge 30 ]; do
     tries=$((tries + 1))
@@ -69,7 +69,7 @@ const script = (steady: string): string => `
 const outDir = temporaryDirectory();
 
 cellTest(
-  'the product in a machine with cgroup v2, where limits can be lifted',
+  'jobs are sampled by root in the full mode where limits can be raised, on a machine with cgroup v2',
   () => script(burner('steady')),
   { prolog: ourHook('prolog'), epilog: ourHook('epilog'), outDir },
   ({ facts: found, output }) => {
@@ -85,7 +85,7 @@ cellTest(
       assert.equal(record(name).owner, 'gealice');
       assert.equal(record(name).exit_status, 0);
       assert.equal(record(name).trust, 'root');
-      // The limit was lifted for the sampler, whatever the job asked for.
+      // The sampler's limit was raised, whatever the job requested.
       assert.equal(record(name).sampler?.mode, 'full');
     }
     const expected = { serial: 120 * MIB, small: 150 * MIB } as const;
@@ -96,7 +96,7 @@ cellTest(
         JSON.stringify(peak),
       );
     }
-    // Linux 6.1 keeps 64 page changes per thread and counter to itself.
+    // Linux 6.1 counts up to 64 page changes per thread and counter late.
     assert.ok((record('serial').peak_rss?.slack_bytes ?? 0) > 0);
     const cgroups = [...found].filter(([name]) => name.startsWith('cgroup.')).map(([, value]) => value);
     assert.ok(cgroups.length >= 2, 'no sampler was running');

@@ -8,9 +8,9 @@ import { repositoryRoot } from './repository';
 const MIB = 1024 * 1024;
 
 /**
- * Open Cluster Scheduler with ENABLE_SYSTEMD as its source has it (daemons/shepherd/ocs_shepherd_systemd.cc), done by
- * root beside a shepherd of 8.1.9: `config` names a scope, to which the job's first process is moved after its fork,
- * with MemoryMax; after SIGKILL to the process group the unit is stopped.
+ * Does as root, beside a shepherd of 8.1.9, what Open Cluster Scheduler's shepherd does with ENABLE_SYSTEMD (its source:
+ * daemons/shepherd/ocs_shepherd_systemd.cc): `config` names a scope with MemoryMax, to which the job's first process is
+ * moved after its fork; after SIGKILL to the process group the unit is stopped.
  */
 const script = (steady: string): string => `
   qmemacct() { node ${shellQuoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
@@ -75,7 +75,7 @@ END
   fact jobs "$whole $full $stopped $left"`;
 
 cellTest(
-  'jobs in scopes of systemd, as Open Cluster Scheduler has them',
+  "jobs in scopes of systemd, as with Open Cluster Scheduler, get their cgroup's figures and keep their samplers",
   () => script(burner('steady')),
   {
     systemd: true,
@@ -102,7 +102,7 @@ cellTest(
     );
     assert.equal(recordOf(0).metrics.cgroup_oom_kills ?? 0, 0);
 
-    // systemd stops a scope in which the kernel ended a process, before its count of such ends can be read; the log has it.
+    // systemd stops a scope in which the kernel killed a process before the group's count can be read; the kernel log has it.
     const [full, stopped] = fact('exit').trim().split(' ');
     assert.notEqual(full, '0');
     assert.ok((recordOf(1).metrics.taskstats_cgroup_oom_kills ?? 0) > 0, JSON.stringify(recordOf(1).metrics));
@@ -110,7 +110,7 @@ cellTest(
     assert.equal(stopped, '137');
     assert.equal(recordOf(2).signal, 9);
 
-    // The end of execd's service takes the shepherd along; sampler and record stay.
+    // The end of execd's service ends the shepherd too; sampler and record stay.
     assert.equal(fact('shepherds'), '0');
     assert.equal(fact('survivor'), '0::/qmemacct');
     assert.equal(recordOf(3).status, 'lost');

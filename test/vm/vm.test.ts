@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/temporary-directory';
 
 const timeoutMs = 600_000;
 
-void test('the machine has cgroup v2, every capability and Node', { timeout: timeoutMs + 60_000 }, async (t) => {
+void test('the test machine has cgroup v2, every capability and Node', { timeout: timeoutMs + 60_000 }, async (t) => {
   const obstacle = vmObstacle();
   if (obstacle !== null) {
     t.skip(obstacle);
@@ -44,7 +44,7 @@ void test('the machine has cgroup v2, every capability and Node', { timeout: tim
   assert.equal(readFileSync(path.join(outDir, 'file'), 'utf8'), 'from the machine\n');
 });
 
-void test('a machine that runs out of time is ended, with nothing left behind', async (t) => {
+void test('a test machine that runs out of time is ended, and no process of it is left', async (t) => {
   const obstacle = vmObstacle();
   if (obstacle !== null) {
     t.skip(obstacle);
@@ -57,14 +57,17 @@ void test('a machine that runs out of time is ended, with nothing left behind', 
   assert.deepEqual(commandLinesWith(outDir), []);
 });
 
-void test("a job's prolog can lift the limit h_vmem sets", { timeout: timeoutMs + 60_000 }, async (t) => {
-  const obstacle = cellObstacle();
-  if (obstacle !== null) {
-    t.skip(obstacle);
-    return;
-  }
+void test(
+  "a job's prolog on the test machine can raise the limit that h_vmem sets",
+  { timeout: timeoutMs + 60_000 },
+  async (t) => {
+    const obstacle = cellObstacle();
+    if (obstacle !== null) {
+      t.skip(obstacle);
+      return;
+    }
 
-  const body = `
+    const body = `
     cat >/run/prolog.sh <<'END'
 {
   echo "fact arguments $*"
@@ -82,19 +85,20 @@ END
     fact failed "$(cell_field "$job" failed)"
     cat /run/prolog.out
     cell_problems`;
-  const prolog = 'root@/usr/bin/env -i /bin/sh -p /run/prolog.sh $job_id $ja_task_id';
-  const result = await runCellScript(body, { prolog, timeoutMs });
-  t.diagnostic(`ended after ${result.ms} ms`);
-  const found = facts(result.output);
-  assert.equal(found.get('exit_status'), '0', result.output);
-  assert.equal(found.get('failed'), '0', result.output);
-  assert.equal(found.get('arguments'), `${found.get('job') ?? ''} 0`);
-  assert.equal(found.get('before'), String(300 * 1024));
-  assert.equal(found.get('after'), 'unlimited');
-  assert.equal(found.get('group'), '0::/system.slice/gridengine-exec.service');
-});
+    const prolog = 'root@/usr/bin/env -i /bin/sh -p /run/prolog.sh $job_id $ja_task_id';
+    const result = await runCellScript(body, { prolog, timeoutMs });
+    t.diagnostic(`ended after ${result.ms} ms`);
+    const found = facts(result.output);
+    assert.equal(found.get('exit_status'), '0', result.output);
+    assert.equal(found.get('failed'), '0', result.output);
+    assert.equal(found.get('arguments'), `${found.get('job') ?? ''} 0`);
+    assert.equal(found.get('before'), String(300 * 1024));
+    assert.equal(found.get('after'), 'unlimited');
+    assert.equal(found.get('group'), '0::/system.slice/gridengine-exec.service');
+  },
+);
 
-/** Command lines of all processes that mention a text. */
+/** Command lines of all processes that have this text. */
 function commandLinesWith(text: string): readonly string[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return pids.map(commandLine).filter((line) => line.includes(text));

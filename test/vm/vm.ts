@@ -9,18 +9,18 @@ import { temporaryDirectory } from '../support/temporary-directory';
 
 export interface Disk {
   readonly mib: number;
-  /** Requests a second that it serves at most. */
+  /** The most requests that it serves in a second; default unlimited. */
   readonly requestsPerSecond?: number;
 }
 
 export interface VmOptions {
   /** Shell script, run by /bin/sh as root. $VM_OUT is a directory shared with the host. */
   readonly script: string;
-  /** The machine is ended after this time, its boot included. */
+  /** The machine is ended after this time, boot included. */
   readonly timeoutMs: number;
   /** Memory of the machine; half of it is room for files written in it. Default 3072. */
   readonly memoryMiB?: number;
-  /** systemd is the machine's first process, and the script a service of it. */
+  /** Whether systemd is the machine's first process, and the script one of its services. */
   readonly systemd?: boolean;
   /** Empty disks: /dev/vda, /dev/vdb and so on. */
   readonly disks?: readonly Disk[];
@@ -33,7 +33,7 @@ export interface VmResult {
   readonly status: number;
   /** What the script printed, to stdout or stderr. */
   readonly output: string;
-  /** Serial console: what kernel and boot said. */
+  /** Output of the kernel and the boot on the serial console. */
   readonly console: string;
   /** Milliseconds from start to power-off. */
   readonly ms: number;
@@ -46,8 +46,8 @@ const programs = {
 };
 
 /**
- * Why no machine can be started here, or null. The first call on a computer fetches the kernel (about 70 MB) from
- * Debian's archive.
+ * Why no test machine can be started here; null: one can. The first call on a computer fetches the kernel (about 70 MB)
+ * from Debian's archive.
  */
 export function vmObstacle(): string | null {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
@@ -69,9 +69,9 @@ export function vmObstacle(): string | null {
 }
 
 /**
- * Boots a Linux 6.1 machine under software emulation, with the file system of this one as a copy-on-write root, runs
- * a script in it and switches it off. Rejects when the machine ends without the script's status or runs out of time.
- * /run is empty in it; what the host changes meanwhile may not be seen, except in the shared directory.
+ * Boots a Linux 6.1 machine under software emulation, with this computer's file system as a copy-on-write root, runs a
+ * script in it and switches it off. Rejects if the machine ends without the script's status or runs out of time. /run is
+ * empty in it; later changes on the host may not be visible, except in the shared directory.
  */
 export async function runInVm(options: VmOptions): Promise<VmResult> {
   const kernel = ensureKernel();
@@ -136,7 +136,7 @@ interface QemuRun {
   readonly ms: number;
 }
 
-/** Runs the emulator to its end. Should this process die before, the emulator goes with it. */
+/** Runs the emulator to its end. It ends with this process if that dies before. */
 function runQemu(args: readonly string[], timeoutMs: number): Promise<QemuRun> {
   return new Promise((resolve, reject) => {
     const start = performance.now();
