@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../support/temporary-directory';
 
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 
-/** Copies programs into a root that has nothing else, with the libraries that they and `libraries` are linked with. */
+/** Copies programs into an empty root, with the shared libraries that they and `libraries` need. */
 function copyWithLibraries(root: string, programs: readonly string[], libraries: readonly string[]): void {
   const linked = lines(run('ldd', ...programs, ...libraries)).map((line) => /(?:=> |^\s+)(\/\S+) \(/.exec(line)?.[1]);
   for (const path of new Set([...programs, ...linked])) {
@@ -23,7 +23,7 @@ function copyWithLibraries(root: string, programs: readonly string[], libraries:
 
 const obstacle = process.getuid?.() === 0 ? packagesObstacle() : 'chroot and mknod are for root';
 
-describe('packages', { skip: obstacle ?? false, timeout: 2_000_000 }, () => {
+describe('the Debian and RPM packages', { skip: obstacle ?? false, timeout: 2_000_000 }, () => {
   let built = '';
   let out = '';
   let root = '';
@@ -36,13 +36,13 @@ describe('packages', { skip: obstacle ?? false, timeout: 2_000_000 }, () => {
     run('dpkg', '-x', fileOf('.deb'), root);
   });
 
-  it('are the same bytes each time', () => {
+  it('have the same bytes each time they are made', () => {
     const sums = readFileSync(join(out, 'SHA256SUMS'), 'utf8');
     assert.equal(lines(sums).length, 4);
     assert.equal(readFileSync(join(makePackages(built), 'SHA256SUMS'), 'utf8'), sums);
   });
 
-  it('bring files of root, and nothing that runs when they are installed', () => {
+  it('hold files of root, and no script that runs at installation', () => {
     assert.deepEqual(lines(run('sh', '-c', `dpkg-deb --ctrl-tarfile '${fileOf('.deb')}' | tar -t`)), [
       './',
       './control',
@@ -57,7 +57,7 @@ describe('packages', { skip: obstacle ?? false, timeout: 2_000_000 }, () => {
     const inRpm = lines(
       run('rpm', '-qp', '--qf', '[%{FILEMODES:perms} %{FILEUSERNAME}/%{FILEGROUPNAME} %{FILENAMES}\n]', fileOf('.rpm')),
     );
-    // An RPM does not own the directories that it shares with others.
+    // An RPM does not own directories that it shares with other packages.
     const filesOnly = (all: readonly string[]): string[] => all.filter((line) => !line.startsWith('d')).sort();
     assert.deepEqual(
       filesOnly(inRpm),
@@ -71,7 +71,7 @@ describe('packages', { skip: obstacle ?? false, timeout: 2_000_000 }, () => {
     ]);
   });
 
-  it('name what they hold, Node included', () => {
+  it('list their components in the SBOM, Node included', () => {
     const { components } = JSON.parse(readFileSync(fileOf('.cdx.json'), 'utf8')) as {
       components: { name: string; version: string }[];
     };
@@ -91,7 +91,7 @@ describe('packages', { skip: obstacle ?? false, timeout: 2_000_000 }, () => {
     assert.match(readFileSync(join(program, 'LICENSE-packages'), 'utf8'), /^commander [\d.]+: MIT$/m);
   });
 
-  it('are put in place, found whole and taken away by rpm, with the same files as by dpkg', () => {
+  it('are installed, verified and removed by rpm, with the same files as by dpkg', () => {
     const system = join(temporaryDirectory(), 'system');
     mkdirSync(system);
     const rpm = (...words: readonly string[]): string => run('rpm', '--root', system, ...words);
@@ -102,7 +102,7 @@ describe('packages', { skip: obstacle ?? false, timeout: 2_000_000 }, () => {
     assert.deepEqual(lines(run('find', join(system, 'usr'), '-name', '*qmemacct*')), []);
   });
 
-  it('measure a command: the sampler, its listener and the deliverer are found and work', () => {
+  it('can measure a command', () => {
     const state = temporaryDirectory();
     const command = [join(root, 'usr/bin/qmemacct'), 'run', '--json', '--', 'sh', '-c', 'exit 3'];
     const { status, stderr } = spawnSync(command[0] ?? '', command.slice(1), {
@@ -114,7 +114,7 @@ describe('packages', { skip: obstacle ?? false, timeout: 2_000_000 }, () => {
     assert.match(stderr, /"exit_status": ?3/);
   });
 
-  it('work where nothing else is: no Node, and no program but the shell', () => {
+  it('work in a root without Node and other programs than the shell, readlink and dirname', () => {
     const modules = join(root, 'usr/lib/qmemacct/node_modules');
     const native = lines(run('find', modules, '-name', '*.node'));
     copyWithLibraries(

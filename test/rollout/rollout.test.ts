@@ -13,7 +13,7 @@ import { clusterObstacle, upCell, type Cell } from '../cluster/cell';
 import { envOptions, newAccounting, productOf, settingsOf, type Product } from '../cluster/product';
 import { mib, gateFor } from '../cluster/site';
 
-/** A release on its way over a cell, as an admin brings it there: the Debian package, the manual's playbook, ssh. */
+/** Rolls a release out over a cell as an admin does: with the Debian package, the manual's playbook and ssh. */
 
 const NEWER = '99.1.2';
 
@@ -26,7 +26,7 @@ function obstacle(): string | null {
   );
 }
 
-/** The same program under a later version. */
+/** Makes a Debian package of the same program with a later version; returns its path. */
 function newer(deb: string): string {
   const root = join(temporaryDirectory(), 'newer');
   runTool('dpkg-deb', '-R', deb, root);
@@ -43,7 +43,7 @@ function newer(deb: string): string {
   return made;
 }
 
-/** What a host of its own would have: packages, root's home and timers are those of no other host, nor the machine's. */
+/** Script that gives a host packages, root's home and timers apart from the other hosts' and the machine's. */
 const OWN_SYSTEM = `set -e
   layer=/run/qmemacct/layer
   mkdir -p $layer /etc/cron.d /etc/tmpfiles.d /run/sshd
@@ -56,7 +56,7 @@ const OWN_SYSTEM = `set -e
   for dir in /etc/cron.d /etc/tmpfiles.d /var/tmp; do mount -t tmpfs none $dir; done
   mount --bind $layer/cell $SGE_ROOT`;
 
-/** Lets root of every host into the others by ssh. */
+/** Lets root on every host log in to the others by ssh. */
 async function openSsh(cell: Cell): Promise<void> {
   const keys = join(cell.stateDir, 'ssh');
   mkdirSync(keys, { mode: 0o700 });
@@ -84,10 +84,10 @@ async function openSsh(cell: Cell): Promise<void> {
   }
 }
 
-/** Hosts and how many tasks of the playbook changed something there; every task has succeeded. */
+/** How many tasks of the playbook changed something, by host. */
 type Changes = Readonly<Record<string, number>>;
 
-/** The manual's playbook, as an admin of the cell has it. */
+/** The manual's playbook with the cell's hosts and settings. */
 class Playbook {
   private readonly directory: string;
 
@@ -106,6 +106,7 @@ class Playbook {
     );
   }
 
+  /** Plays it with this Debian package. Fails if a task fails. */
   async play(deb: string): Promise<Changes> {
     const env = envOptions(this.cell).join(' ');
     const hookOptions = env === '' ? [] : ['-e', `hook_options='${env}'`];
@@ -142,20 +143,20 @@ function checkedJson<T>(shape: Shape<T>, text: string): T {
   return read.ok ? read.value : assert.fail(`${read.error}: ${text}`);
 }
 
-/** Versions under the prefix of a host, the current one first. */
+/** Installed versions on a host, the current one first. */
 async function versions(cell: Cell, host: string): Promise<readonly string[]> {
   const list = await cell.check(host, `cd ${DEFAULT_PREFIX} && readlink current && ls -d [0-9]*`);
   return [...new Set(list.split('\n').filter((line) => line !== ''))].map((name) => name.replace(/-[0-9a-f]{10}$/, ''));
 }
 
-/** A cell with a release on it, and what an admin does there. */
+/** A cell with a release installed, and the playbook that installed it. */
 interface Fleet {
   readonly cell: Cell;
   readonly product: Product;
   readonly playbook: Playbook;
 }
 
-/** About 60 MB. */
+/** Shell command that holds about 60 MB. */
 const HOLD = 'x=$(head -c 60000000 /dev/zero | tr "\\0" x)';
 
 const submit = ({ cell }: Fleet, host: string, script: string): Promise<string> =>
@@ -167,7 +168,7 @@ const isSampled = ({ product }: Fleet, job: string): Promise<true> =>
     `a heartbeat of job ${job}`,
   );
 
-/** One host by hand, whose configuration is the others', then all of them by the playbook. */
+/** Installs one host by hand, which gives the settings for all, then all hosts by the playbook. */
 async function rollOut(cell: Cell, deb: string): Promise<Fleet> {
   const accounting = newAccounting(cell);
   const product = productOf(cell, { prefix: DEFAULT_PREFIX, accounting }, ['/usr/bin/qmemacct']);
@@ -185,7 +186,7 @@ async function rollOut(cell: Cell, deb: string): Promise<Fleet> {
   return { cell, product, playbook };
 }
 
-/** Every host is asked by ssh from the admin host. */
+/** Asserts that `doctor --all` on the admin host gets an answer of every host, by ssh. */
 async function askDoctors({ cell, product }: Fleet): Promise<void> {
   const { stdout } = await product.run(cell.master, 'doctor', '--all', '--json');
   const answer = object({ hosts: list(object({ host: string, silent: nullable(string) }), 10) });
@@ -195,7 +196,7 @@ async function askDoctors({ cell, product }: Fleet): Promise<void> {
   );
 }
 
-/** Jobs that run while their hosts get a newer version are measured to their end by the one before. */
+/** Asserts that jobs that run during an upgrade, and a job after it, are measured to their end. */
 async function upgrade(fleet: Fleet, deb: string, version: string): Promise<void> {
   const { cell, product, playbook } = fleet;
   const [first = '', second = ''] = cell.execHosts;
@@ -216,7 +217,7 @@ async function upgrade(fleet: Fleet, deb: string, version: string): Promise<void
     assert.equal(only?.record.trust, 'root');
     assert.ok((only.record.peak_rss?.lower_bytes ?? 0) > mib(57), JSON.stringify(only.record.peak_rss));
   }
-  // What a host says of itself is the word of the last sampler that delivered: here of the newer version's.
+  // A host's version comes from the last sampler that delivered: from one of the newer version after another job.
   await product.records(await submit(fleet, second, HOLD));
   const answer = object({ nodes: list(object({ host: string, version: string }), 10) });
   await until(
@@ -229,7 +230,7 @@ async function upgrade(fleet: Fleet, deb: string, version: string): Promise<void
   );
 }
 
-/** A job that runs meanwhile is measured to its end; the next one is none of ours. */
+/** Asserts that a job that runs during the removal is measured to its end, and that the next job gets no record. */
 async function remove(fleet: Fleet): Promise<void> {
   const { cell, product } = fleet;
   const [first = ''] = cell.execHosts;
