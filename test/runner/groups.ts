@@ -5,22 +5,22 @@ import { KIND_VARIABLE } from '../cluster/kind';
 
 export type GroupName = 'unit' | 'load' | 'cluster' | 'ocs' | 'rollout' | 'vm';
 
-/** What a file needs while it runs: a processor, a Grid Engine cell of its own beside others, or the whole machine. */
+/** What a file needs while it runs: a processor, its own Grid Engine cell beside others, or the whole machine. */
 export type Need = 'processor' | 'cell' | 'machine';
 
-/** What one process runs: a file of tests, or several of one folder. */
+/** The test files that one process runs: one file, or several of one folder. */
 export interface TestFiles {
   /** The compiled files. */
   readonly paths: readonly string[];
-  /** Below `test/`, without `.test.js`; of several: their folder, with a number. */
+  /** Path below `test/`, without `.test.js`; of several files: their folder and a number. */
   readonly name: string;
   readonly group: GroupName;
   readonly need: Need;
-  /** For the process that runs it. */
+  /** Added to the environment of the process that runs them. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** These take longest: they start first, so that none of them is left over at the end. */
+/** The longest files, which start first, so that none of them runs alone at the end. */
 const LONGEST = [
   'load/exactly-once',
   'sampler/brackets-live',
@@ -47,18 +47,18 @@ const LONGEST = [
 ];
 
 /**
- * Every file of `cluster/` runs on Debian's 8.1.9 and on both versions of Open Cluster Scheduler. What differs most there
- * is of the group `cluster`, too; the rest is of the group `ocs`.
+ * Every file of `cluster/` runs on Debian's 8.1.9 and on both versions of Open Cluster Scheduler. Of the runs on the latter
+ * these belong to the group `cluster`, as they differ most from 8.1.9; the others belong to the group `ocs`.
  */
 const IN_CLUSTER_ALSO_ON: Readonly<Record<string, readonly string[]>> = {
   'ocs9.1': ['cluster/ocs', 'cluster/pending'],
   'ocs9.2': ['cluster/ocs'],
 };
 
-/** Files that are of another kind than 8.1.9 alone. */
+/** Files that run on other kinds than 8.1.9 only. */
 const NOT_ON_SGE: readonly string[] = ['cluster/ocs'];
 
-/** Files that can't share the machine, each with the reason. */
+/** Files that need the whole machine, each with the reason. */
 const ALONE: Readonly<Record<string, string>> = {};
 
 const NEED_OF_GROUP: Readonly<Record<GroupName, Need>> = {
@@ -74,7 +74,7 @@ function isGroup(name: string): name is GroupName {
   return name in NEED_OF_GROUP;
 }
 
-/** The groups of these names. Throws for one that there isn't. */
+/** The groups with these names. Throws for an unknown name. */
 export function groupsNamed(names: readonly string[]): readonly GroupName[] {
   return names.map((name) => {
     if (!isGroup(name))
@@ -83,7 +83,7 @@ export function groupsNamed(names: readonly string[]): readonly GroupName[] {
   });
 }
 
-/** The same file for each other kind of Grid Engine. */
+/** The same file for each other kind of Grid Engine; empty if it is not a cluster test. */
 function onOtherKinds(file: TestFiles): readonly TestFiles[] {
   if (file.group !== 'cluster') return [];
   return Object.entries(IN_CLUSTER_ALSO_ON).map(([kind, names]) => ({
@@ -94,13 +94,13 @@ function onOtherKinds(file: TestFiles): readonly TestFiles[] {
   }));
 }
 
-/** So many files start Node once: to start it takes longer than most of them. */
+/** How many unit test files share a process: to start Node takes longer than most of them. */
 const FILES_PER_PROCESS = 12;
 
-/** In a compiled file: it sets what holds for its whole process, or looks at what that has loaded. */
+/** Matches a compiled file that changes its whole process, or looks at the modules that the process has loaded. */
 const NEEDS_OWN_PROCESS = /^(process\.|\(0, node_test_1\.(before|after)(Each)?\))|\brequire\.cache\b/m;
 
-/** Unit tests of one folder share a process, but for the longest files and those that need one of their own. */
+/** Puts unit tests of one folder together, except the longest files and those that need their own process. */
 function groupUnitTests(files: readonly TestFiles[]): readonly TestFiles[] {
   const isOwn = ({ name, group, paths }: TestFiles): boolean =>
     group !== 'unit' ||

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** More that want to run than these, for each processor, and all of them only take longer. */
+/** With more runnable threads than this for each processor, more work only makes all of it take longer. */
 const MOST_RUNNING = 1.5;
-/** One look sees a moment: the mean of so many is what counts. */
+/** A single look sees one moment: the mean of so many looks counts. */
 const LOOKS = 5;
 const LOOK_MS = 200;
 
-/** Threads that run or want to. */
+/** Number of runnable threads. */
 function running(): number {
   const [, count] = /^\S+ \S+ \S+ (\d+)\//.exec(readFileSync('/proc/loadavg', 'latin1')) ?? [];
   return Number(count ?? 0);
@@ -26,7 +26,7 @@ async function room(isOver: () => boolean): Promise<void> {
   }
 }
 
-/** Resolves when the machine has room for more work, to one who waits after the other; or when all is over. */
+/** Resolves when the machine has room for more work, for one caller after the other; or when `isOver`. */
 export function hasRoom(isOver: () => boolean): Promise<void> {
   return (last = last.then(() => room(isOver)));
 }

@@ -12,7 +12,7 @@ for (const name of ['describe', 'it', 'test'] as const)
     },
   });
 
-// The test files that the arguments name, in this process: their tests run one after the other.
+// Loads the test files that the arguments name into this process, where their tests run one after the other.
 for (const path of process.argv.slice(2)) {
   const before = begun;
   load(path);

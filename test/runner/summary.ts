@@ -8,7 +8,7 @@ const minutes = (seconds: number): string =>
 
 const lasted = ({ began, ended }: Result): number => ended - began;
 
-/** The line of what has ended; the whole output of what failed. */
+/** One line about files that have ended; their whole output if they failed. */
 export function lineOf(result: Result): string {
   const { files, isGreen, tests, output } = result;
   const line = `${isGreen ? '✔' : '✖'} ${files.name}: ${tests} tests, ${minutes(lasted(result))}\n`;
@@ -49,7 +49,7 @@ function verdict(failed: number, unsteady: number): string {
   return unsteady > 0 ? `green, but ${unsteady} only at the second time` : 'all green';
 }
 
-/** What the spec reporter says at its end about the tests that failed. */
+/** The spec reporter's section about the tests that failed. */
 function failuresIn(output: string): string {
   const at = output.lastIndexOf('✖ failing tests:');
   return at === -1 ? output.slice(-2000) : output.slice(at);

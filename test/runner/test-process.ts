@@ -12,28 +12,28 @@ export interface Result {
   readonly ended: number;
   readonly isGreen: boolean;
   readonly tests: number;
-  /** All that it printed. */
+  /** Everything that the process printed. */
   readonly output: string;
-  /** What it printed when it failed, if this is its second run. */
+  /** The output of the first run, which failed, if this is the second. */
   readonly firstOutput?: string;
 }
 
 /** Runs the files that its arguments name. */
 const SEVERAL = join(__dirname, 'several.js');
 
-/** The longest file takes an eighth of that on an idle machine. */
+/** Limit for one process; on an idle machine the longest file takes an eighth of it. */
 const LIMIT_MS = 40 * 60_000;
 
 const living = new Set<number>();
 
-/** Ends the tests that run, with what they started in their process groups. */
+/** Kills the tests that run, with everything in their process groups. */
 export function endRunning(): void {
   for (const pid of living) killGroup(pid);
 }
 
 /**
- * Runs tests in a process and process group of their own, with this added to the environment.
- * What it prints goes to `log`: a process that a test left behind could hold a pipe open.
+ * Runs tests in their own process and process group, with additions to the environment. Their output goes to the file
+ * `log`, not through a pipe, which a process that a test left behind could hold open.
  */
 export function runTests(
   files: TestFiles,
