@@ -1,4 +1,4 @@
-/** ms of CPU that this process has taken: a limit on it holds whatever else runs on the machine. */
+/** CPU time of this process in ms: unlike elapsed time, it can be limited whatever else the machine does. */
 export function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

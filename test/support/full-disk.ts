@@ -1,7 +1,7 @@
 import fs, { type WriteFileOptions } from 'node:fs';
 import type { TestContext } from 'node:test';
 
-/** During this test, files with these paths are made, but find no room for their text. */
+/** During this test, writing a file with such a path makes an empty file and fails as on a full disk. */
 export function noRoomFor(t: TestContext, isMeant: (path: string) => boolean): void {
   const { writeFileSync } = fs;
   t.mock.method(fs, 'writeFileSync', (path: string, text: string, options?: WriteFileOptions) => {

@@ -1,4 +1,4 @@
-/** Ends a process group, if it is still there. */
+/** Kills a process group, if it still exists. */
 export function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');

@@ -6,7 +6,7 @@ import { until } from './until';
 
 const MEMORY = '/sys/fs/cgroup/memory';
 
-/** Why the OOM killer can't be provoked here, or its word on that not be read; false: it can. */
+/** Why a test can't provoke the OOM killer here or read the kernel log; false: it can. */
 export const noOomKill: string | false = (() => {
   try {
     accessSync('/dev/kmsg', constants.R_OK);
@@ -18,7 +18,7 @@ export const noOomKill: string | false = (() => {
   }
 })();
 
-/** Starts a process that wants more memory than its control group may hold: the kernel ends it. */
+/** Starts a process that allocates more memory than its control group allows, so that the kernel kills it. */
 export function overfull(t: TestContext): ChildProcess {
   const group = join(MEMORY, `qmemacct-test-${process.pid}`);
   mkdirSync(group);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { temporaryDirectory } from './temporary-directory';
 
-/** Servers that listen until the test is over; their connections end with it, too. */
+/** Servers that listen until the test is over, when their connections end too. */
 
 function endWith(t: TestContext, server: Server): void {
   const open = new Set<Socket>();
@@ -18,14 +18,14 @@ function endWith(t: TestContext, server: Server): void {
   });
 }
 
-/** Its port, on this machine alone. */
+/** Makes a server listen on the loopback address; returns its port. */
 export async function listenOnPort(t: TestContext, server: Server): Promise<number> {
   endWith(t, server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }
 
-/** Its socket's path: one of its own unless one is given. */
+/** Makes a server listen at a Unix socket, by default a new one; returns the socket's path. */
 export async function listenAt(
   t: TestContext,
   server: Server,
@@ -36,7 +36,7 @@ export async function listenAt(
   return path;
 }
 
-/** A server that does this with each connection; its socket's path. */
+/** Starts a server at a Unix socket that calls `greet` for each connection; returns the socket's path. */
 export function answering(t: TestContext, greet: (socket: Socket) => void): Promise<string> {
   return listenAt(t, createServer(greet));
 }

@@ -6,9 +6,9 @@ import { packageRoot } from '../../src/base/package-root';
 import { productionDependencies } from '../../src/cli/install/dependencies';
 import { temporaryDirectory } from './temporary-directory';
 
-/** Packages of the program as it is built here. */
+/** Helpers that make packages of the program as it is built in this checkout. */
 
-/** Standard output of a command that is to succeed. */
+/** Standard output of a command. Fails if its exit status is not 0. */
 export function runTool(command: string, ...words: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync(command, words, {
     encoding: 'utf8',
@@ -20,7 +20,7 @@ export function runTool(command: string, ...words: readonly string[]): string {
   return stdout;
 }
 
-/** What is not here of programs; null: all is. */
+/** The programs that this machine lacks, as a message; null: none. */
 export function missingTools(...tools: readonly string[]): string | null {
   const missing = tools.filter((tool) => spawnSync('/bin/sh', ['-c', `command -v ${tool}`]).status !== 0);
   return missing.length === 0 ? null : `not found: ${missing.join(', ')}`;
@@ -30,7 +30,7 @@ export function missingTools(...tools: readonly string[]): string | null {
 export const packagesObstacle = (): string | null =>
   missingTools('dpkg-deb', 'dpkg-shlibdeps', 'rpmbuild', 'npm', 'objdump', 'ldd');
 
-/** The program as it is built here, with the native parts that are there: those for musl would not find their libraries. */
+/** A directory with the program as it is built here and its native parts, but not those for musl, which lack libraries. */
 export function builtProgram(): string {
   const root = packageRoot();
   const built = join(temporaryDirectory(), 'built');
@@ -57,13 +57,13 @@ export function builtProgram(): string {
   return built;
 }
 
-/** The directory with the packages of what `builtProgram` made. */
+/** Makes packages of a directory of builtProgram(); returns their directory. */
 export function makePackages(built: string): string {
   const out = join(temporaryDirectory(), 'out');
   runTool('sh', join(packageRoot(), '.ci', 'package.sh'), built, out);
   return out;
 }
 
-/** The one package in a directory whose name ends so. */
+/** The path of the file in a directory whose name ends like this. */
 export const packageIn = (directory: string, end: string): string =>
   join(directory, readdirSync(directory).find((name) => name.endsWith(end)) ?? assert.fail(`no ${end}`));

@@ -7,16 +7,16 @@ import type { Terminal } from '../../src/cli/terminal';
 import { fakeTerminal } from '../cli/fake-terminal';
 import { PROGRAM } from './released';
 
-/** What Node is started with for the command. */
+/** The script with which Node starts the command. */
 export const COMMAND = programPath('cli/main', PROGRAM);
 
-/** Users that every Debian has, by their numbers there. */
+/** Ids of users that every Debian has. */
 export const DAEMON = 1;
 export const NOBODY = 65534;
 
 export const notRoot = process.getuid?.() !== 0 && 'only root can become another user';
 
-/** The words before a command that run it as that user, in that group alone. */
+/** Words in front of a command that run it as this user, in the group with the same id alone. */
 export function asUser(uid: number): readonly string[] {
   return ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
 }
@@ -27,7 +27,7 @@ export interface Answer {
   readonly warnings: string;
 }
 
-/** A command in this process, on a terminal of its own. */
+/** Runs a command in this process, with a fake terminal. */
 export async function runCommand(
   words: readonly string[],
   changes: Partial<Terminal> = {},
@@ -39,9 +39,9 @@ export async function runCommand(
 }
 
 export interface ProcessOptions {
-  /** Null: who runs the test. */
+  /** User that runs the command; null: the one that runs the test. */
   readonly uid?: number | null;
-  /** Beside PATH. */
+  /** Added to PATH, HOME, SGE_ROOT and LANG. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -52,19 +52,19 @@ const commandLine = (words: readonly string[], uid: number | null): readonly str
   ...words,
 ];
 
-/** Without a Grid Engine. */
+/** An environment without a Grid Engine. */
 const environment = (env: NodeJS.ProcessEnv | undefined): NodeJS.ProcessEnv => ({
   ...{ PATH: process.env.PATH, HOME: '/nonexistent', SGE_ROOT: '/nonexistent', LANG: 'C.UTF-8' },
   ...env,
 });
 
-/** A command as a process of its own, to its end, without a Grid Engine. */
+/** Runs a command as a process to its end, without a Grid Engine. */
 export function qmemacct(words: readonly string[], { uid = null, env }: ProcessOptions = {}): SpawnSyncReturns<string> {
   const [program = '', ...rest] = commandLine(words, uid);
   return spawnSync(program, rest, { encoding: 'utf8', cwd: '/', env: environment(env) });
 }
 
-/** The same, while this process plays the servers that it asks. */
+/** As qmemacct(), without blocking this process, which can serve what the command asks. */
 export async function qmemacctMeanwhile(
   words: readonly string[],
   { uid = null, env }: ProcessOptions = {},
@@ -83,7 +83,7 @@ export interface Serving {
   readonly said: () => string;
 }
 
-/** `qmemacct serve` as a process of its own, which listens when this resolves. */
+/** Starts `qmemacct serve` as a process; resolves when it listens or has ended. `said`: its standard error so far. */
 export async function startServing(t: TestContext, config: string, words: readonly string[] = []): Promise<Serving> {
   const child = spawn(process.execPath, [COMMAND, '--config', config, 'serve', ...words], {
     stdio: ['ignore', 'inherit', 'pipe'],

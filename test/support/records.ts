@@ -3,13 +3,13 @@ import type { StoredSample } from '../../src/sampler/node-store/sample-table';
 
 const KEY = { cluster: 'c', job_id: 1, task_id: null, pe_task_id: null, host: 'h', run_id: '0badcafe.1.2' };
 
-/** A record that knows nothing but what is given; else that of a finished job, by a sampler of root. */
+/** A record with these fields alone; by default of a finished job, by a sampler of root. */
 export function recordOf(fields: Partial<JobRecord> = {}): JobRecord {
   const { status = 'finished', trust = 'root', revision = 1 } = fields;
   return { ...emptyRecord({ ...KEY, ...fields }, status, trust, revision), ...fields };
 }
 
-/** A proved bracket, or one that is open without an upper end. */
+/** A bracket, proved if it has an upper end, else open. */
 export function bracketOf(lower: number, upper: number | null = null, more: Partial<Bracket> = {}): Bracket {
   return {
     lower_bytes: lower,
@@ -25,7 +25,7 @@ export function bracketOf(lower: number, upper: number | null = null, more: Part
   };
 }
 
-/** What Grid Engine's accounting counts: nothing but what is given. */
+/** Grid Engine's figures of a job with these fields; the others are 0 or unknown. */
 export function accountOf(fields: Partial<GridEngineAccount> = {}): GridEngineAccount {
   return {
     wallclock_seconds: 0,

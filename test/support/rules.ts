@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { checkJson, list, object, string } from '../../src/base/shape';
 import { SHIPPED_RULES } from '../../src/report/rules/shipped';
 
-/** A shipped rule as a site would write it with another bound: `to` for `from`, which the rule has once. */
+/** The text of a shipped rule with `to` in place of `from`, which must be in it exactly once. */
 export function shippedRule(name: string, from: string, to: string): string {
   const rule = SHIPPED_RULES.split(/^(?=\[)/m).find((text) => text.startsWith(`[${name}]\n`)) ?? '';
   const [before, after, ...more] = rule.split(from);
@@ -21,7 +21,7 @@ interface JobClasses {
   readonly unknown: readonly string[];
 }
 
-/** What `qmemacct job --json` says of the classes of a job. */
+/** A job's classes in the output of `qmemacct job --json`. */
 export function classesIn(text: string): JobClasses {
   const read = checkJson(answer, text, 'the answer');
   assert.ok(read.ok, text);

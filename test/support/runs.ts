@@ -1,6 +1,6 @@
 import type { RunDescription } from '../../src/sampler/job/run-description';
 
-/** What root's prolog says of job 1, whose shepherd is nobody's process; but for what is given. */
+/** What root's prolog writes about job 1, with a shepherd pid that no process has; `fields` replace values. */
 export function runOf(fields: Partial<RunDescription> = {}): RunDescription {
   return {
     job: 1,

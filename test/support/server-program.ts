@@ -7,17 +7,14 @@ import { createServer } from 'node:net';
 import type { TestContext } from 'node:test';
 import { until } from './until';
 
-/** Servers that other people wrote, started by the tests. */
+/** Helpers for tests that start server programs of others. */
 
-/** Where the kernel takes the ports from that nobody has named: of connections, and of servers at port 0. */
+/** Range from which the kernel chooses ports for connections, and for servers that ask for port 0. */
 const RANGE = '/proc/sys/net/ipv4/ip_local_port_range';
 const LOWEST = 10_000;
 const given = new Set<number>();
 
-/**
- * A port of the loopback address that nobody listened on a moment ago, and that the kernel gives to nobody until its
- * server has started.
- */
+/** A port of the loopback address on which nobody listened a moment ago, outside the range from which the kernel chooses. */
 export async function freePort(): Promise<number> {
   const [end = 0] = readFileSync(RANGE, 'utf8').split(/\s/).map(Number);
   assert.ok(end > LOWEST, `${RANGE} begins at ${end}`);
@@ -34,7 +31,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Runs until the test ends. */
+/** Starts a program that is killed when the test ends. */
 export function startProgram(t: TestContext, command: string, words: readonly string[]): ChildProcess {
   const child = spawn(command, words, { stdio: 'ignore' });
   t.after(async () => {
@@ -44,12 +41,12 @@ export function startProgram(t: TestContext, command: string, words: readonly st
   return child;
 }
 
-/** Tries until the program has something to give; rejects with the last error, or when it has ended. */
+/** Repeats the attempt until it returns a value; rejects with its last error, or when the program has ended. */
 export function eventually<T>(child: ChildProcess, attempt: () => T | null | Promise<T | null>): Promise<T> {
-  let problem = 'nothing came';
+  let problem = 'no value';
   return until(
     async () => {
-      assert.equal(child.exitCode, null, 'it has ended');
+      assert.equal(child.exitCode, null, `${child.spawnfile} has ended`);
       try {
         return await attempt();
       } catch (error) {

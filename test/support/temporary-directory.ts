@@ -5,8 +5,8 @@ import { join } from 'node:path';
 const made: string[] = [];
 
 /**
- * A new directory that is removed when the process ends: after all that its tests started. It is for its owner alone
- * unless a mode is given.
+ * A new directory, which only its owner can use unless a mode is given. It is removed when this process ends, after
+ * everything that the tests started.
  */
 export function temporaryDirectory(mode = 0o700): string {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-test-'));
@@ -15,11 +15,11 @@ export function temporaryDirectory(mode = 0o700): string {
   return directory;
 }
 
-/** Removes them now. */
+/** Removes all of these directories now. */
 export function removeTemporaryDirectories(): void {
   for (const directory of made.splice(0))
     try {
-      // What a test started may still be closing its files.
+      // A process that a test started may still be closing its files.
       rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
     } catch (error) {
       process.stderr.write(`${directory} stays: ${String(error)}\n`);

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long a test waits for what must come: a loaded machine takes minutes over what an idle one does at once. */
+/** How long a test waits for an event: a loaded machine takes minutes for what an idle one does at once. */
 export const PATIENCE_MS = 600_000;
 
 type NotYet = null | undefined | false;
 
-/** A look that takes long, as one at every process does, takes a seventh of the time at most. */
+/** Rest after a look, as a multiple of its duration: slow looks take at most a seventh of the time. */
 const REST = 6;
 
 /**
- * Looks again and again, every so many ms or less often, until there is something, and returns that. Rejects after
- * `PATIENCE_MS`, with what was waited for.
+ * Calls `look` every `everyMs` or less often until it returns a value, and returns that. Rejects after `PATIENCE_MS`;
+ * `what` names the awaited event in the message.
  */
 export async function until<T>(
   look: () => T | NotYet | Promise<T | NotYet>,
