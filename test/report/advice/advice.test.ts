@@ -20,7 +20,7 @@ import {
 const GIB = 1024 ** 3;
 const POWERS: Readonly<Record<string, number>> = { M: 1024 ** 2, G: GIB };
 
-/** As Grid Engine reads it. */
+/** A size as Grid Engine reads it, in bytes. */
 function parseRequest(text: string): number {
   const match = /^(\d+(?:\.\d)?)([MG])$/.exec(text);
   return Number(match?.[1]) * (POWERS[match?.[2] ?? ''] ?? Number.NaN);
@@ -29,7 +29,7 @@ function parseRequest(text: string): number {
 const limitOf4G = { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' } as const;
 
 describe('roundRequest', () => {
-  it('is a round number, never less than asked for, at most 25 % more (but for the smallest)', () => {
+  it('rounds up, by at most 25 % (except for the smallest sizes)', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 42 }), (bytes) => {
         const { bytes: rounded, text } = roundRequest(bytes);
@@ -41,7 +41,7 @@ describe('roundRequest', () => {
     );
   });
 
-  it('writes what people would write', () => {
+  it('gives sizes that people would write', () => {
     assert.equal(roundRequest(1).text, '100M');
     assert.equal(roundRequest(471 * 1024 ** 2).text, '500M');
     assert.equal(roundRequest(990 * 1024 ** 2).text, '1G');
@@ -53,7 +53,7 @@ describe('roundRequest', () => {
 });
 
 describe('adviseRequest', () => {
-  it('sizes by the larger of memory and address space, per slot', () => {
+  it('takes the larger of memory and address space, per slot', () => {
     const advice = adviseRequest([ordinary]);
     assert.equal(advice?.kind, 'lower');
     assert.equal(advice.request, 'h_vmem=650M');
@@ -61,7 +61,7 @@ describe('adviseRequest', () => {
     assert.equal(advice.bounded, false);
   });
 
-  it('sizes memory that is only reserved by what was held, by its own name, whatever the address space', () => {
+  it('sizes a request that is only reserved by the memory held, whatever the address space', () => {
     const advice = adviseRequest([reservingOnly]);
     assert.deepEqual([advice?.kind, advice?.request, advice?.complex], ['lower', 'mem_free=500M', 'mem_free']);
     assert.equal(advice?.need.quantity, 'peak_footprint');
@@ -72,12 +72,12 @@ describe('adviseRequest', () => {
     assert.deepEqual([adviseRequest([unsized])?.kind, adviseRequest([unsized])?.request], ['ask', 'site_mem=500M']);
   });
 
-  it('raises h_vmem where that stopped a job, whatever the site steers memory by', () => {
+  it('raises h_vmem after a kill at h_vmem, whatever complex the site schedules memory by', () => {
     const both = { ...killedAtLimit, requests: { mem_free: limitOf4G }, request_order: 'mem_free' };
     assert.equal(adviseRequest([both])?.request, 'h_vmem=6G');
   });
 
-  it('never goes below what was measured, on any host', () => {
+  it('never asks for less than was measured on any host, plus headroom', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -107,34 +107,34 @@ describe('adviseRequest', () => {
     );
   });
 
-  it('looks at the whole job where h_vmem is consumed once per job', () => {
+  it('sizes the request for the whole job where h_vmem is consumed once per job', () => {
     const perJob = { ...ordinary, h_vmem: { request_bytes: 16 * GIB, limit_bytes: 16 * GIB, per: 'job' } as const };
     assert.equal(adviseRequest([perJob])?.request, 'h_vmem=2.6G');
   });
 
-  it('does not send a program with a large reservation below its address space', () => {
+  it('keeps the request above the address space of a program with a large reservation', () => {
     assert.equal(adviseRequest([reserving])?.request, 'h_vmem=3G');
   });
 
-  it('uses a closed upper end', () => {
+  it('uses the upper bound where one is known', () => {
     const advice = adviseRequest([selfReported]);
     assert.equal(advice?.kind, 'keep');
     assert.equal(advice.bounded, true);
     assert.equal(advice.need.bytes, 1_744_830_464);
   });
 
-  it('raises a limit that was hit by half, and says it is a guess', () => {
+  it('raises a limit that was reached by half, and marks this as a guess', () => {
     const advice = adviseRequest([killedAtLimit]);
     assert.deepEqual([advice?.kind, advice?.request, advice?.guess], ['raise', 'h_vmem=6G', true]);
     assert.equal(advice?.stoppedAt, 4 * GIB);
     assert.equal(adviseRequest(arrayOfTwenty)?.request, 'h_vmem=3G');
-    // It is known to have needed more than that.
+    // Grid Engine counted more than the limit, so more was needed.
     const counted = { ...killedAtLimit, grid_engine: accountOf({ maxvmem_bytes: 9 * GIB }) };
     const more = adviseRequest([counted]);
     assert.deepEqual([more?.request, more?.guess, more?.stoppedAt], ['h_vmem=11G', true, null]);
   });
 
-  it('raises the limit that was hit, whatever others requested, by whatever name', () => {
+  it('raises the limit that was reached, whatever complex and amount other runs requested', () => {
     const roomy = { ...ordinary, pe: null, slots: 1, host_slots: 1, h_vmem: null, requests: {} };
     const limitOf64G = { request_bytes: 64 * GIB, limit_bytes: 64 * GIB, per: 'slot' } as const;
     for (const other of [
@@ -146,7 +146,7 @@ describe('adviseRequest', () => {
     }
   });
 
-  it("rests on Grid Engine's figure where nobody sampled the job, and past runs of its kind give a risk", () => {
+  it("uses Grid Engine's figure for a job without samples only if past runs give a risk", () => {
     const prediction = {
       ...{ amount: 2 * GIB, risk: 0.01, runs: 40, largest: 1.9 * GIB },
       ...{ sameProgram: false, stoppedAt: null, mostlyStopped: false },
@@ -159,7 +159,7 @@ describe('adviseRequest', () => {
     assert.equal(adviseRequest([{ ...counted, exit_status: 1 }], prediction), null);
   });
 
-  it('says nothing where nothing can be known', () => {
+  it('gives no advice without known needs', () => {
     assert.equal(adviseRequest([running]), null);
     assert.equal(adviseRequest([lost]), null);
     assert.equal(adviseRequest([unsampled]), null);

@@ -13,7 +13,7 @@ import { killedAtLimit, mpiMaster, mpiTask, openBracket } from '../sample-record
 
 const GIB = 1024 ** 3;
 
-const LIKE_THEM: ClassFields = {
+const STEPS: ClassFields = {
   owner: 'bob',
   jobName: 'step_99',
   slots: 4,
@@ -28,15 +28,15 @@ const LIKE_THEM: ClassFields = {
 const advise = (
   records: readonly JobRecord[],
   more: { readonly fields?: Partial<ClassFields>; readonly risk?: number; readonly own?: readonly JobRecord[] } = {},
-): ClassAdvice => adviseClass(records.map(asStored), { ...LIKE_THEM, ...more.fields }, { risk: 0.01, ...more });
+): ClassAdvice => adviseClass(records.map(asStored), { ...STEPS, ...more.fields }, { risk: 0.01, ...more });
 
-/** Needs between 7 and 8 GiB in all, one after another in no order. */
+/** Jobs that need between 7 and 8 GiB in all, in no order. */
 const varying = (index: number): Partial<JobRecord> => needing(7 + ((index * 7) % 10) / 10);
 
 describe('advice on slots', () => {
-  const asked = (records: readonly JobRecord[], slots: number | null = 4): ClassAdvice['slots'] =>
+  const slotAdvice = (records: readonly JobRecord[], slots: number | null = 4): ClassAdvice['slots'] =>
     advise(records, { fields: { slots } }).slots;
-  /** Of runs of 300 s on four slots. */
+  /** Runs of 300 s on four slots. */
   const computing = (busy: number) => (index: number) => ({
     slots: 4,
     host_slots: 4,
@@ -44,21 +44,21 @@ describe('advice on slots', () => {
   });
 
   it('names as many slots as the busiest run kept busy', () => {
-    assert.deepEqual(asked(pastJobs(10, computing(1.4))), { requested: 4, busiest: 1.4, enough: 2, runs: 10 });
-    assert.equal(asked(pastJobs(10, computing(1.05)))?.enough, 1);
+    assert.deepEqual(slotAdvice(pastJobs(10, computing(1.4))), { requested: 4, busiest: 1.4, enough: 2, runs: 10 });
+    assert.equal(slotAdvice(pastJobs(10, computing(1.05)))?.enough, 1);
   });
 
-  it('says nothing where all are busy, there is one, or too few runs are known', () => {
-    assert.equal(asked(pastJobs(10, computing(3.6))), null);
-    assert.equal(asked(pastJobs(10, computing(0.5)), 1), null);
-    assert.equal(asked(pastJobs(10, computing(0.5)), null), null);
-    assert.equal(asked(pastJobs(2, computing(0.5))), null);
-    assert.equal(asked(pastJobs(10, (index) => ({ ...computing(1)(index), host_slots: 2 }))), null);
+  it('is left out where all slots are busy, where one was requested, or where too few runs are known', () => {
+    assert.equal(slotAdvice(pastJobs(10, computing(3.6))), null);
+    assert.equal(slotAdvice(pastJobs(10, computing(0.5)), 1), null);
+    assert.equal(slotAdvice(pastJobs(10, computing(0.5)), null), null);
+    assert.equal(slotAdvice(pastJobs(2, computing(0.5))), null);
+    assert.equal(slotAdvice(pastJobs(10, (index) => ({ ...computing(1)(index), host_slots: 2 }))), null);
   });
 });
 
 describe('adviseClass', () => {
-  it('ends where a complex that holds 0 by default sets no limit', () => {
+  it('uses runs whose complex holds 0 by default and so sets no limit', () => {
     const unlimited = {
       h_vmem: null,
       requests: { mem_free: { request_bytes: 0, limit_bytes: 0, per: 'slot' } },
@@ -67,7 +67,7 @@ describe('adviseClass', () => {
     assert.deepEqual([memory?.runs, memory?.complex], [10, 'mem_free']);
   });
 
-  it('states a risk, on how many runs it rests and how it has held', () => {
+  it('states a risk, on how many runs it rests and how many predictions held', () => {
     const { memory, time } = advise(pastJobs(60, varying));
     assert.ok(memory !== null && time !== null);
     assert.deepEqual([memory.risk, memory.runs], [0.01, 60]);
@@ -77,13 +77,13 @@ describe('adviseClass', () => {
     assert.ok(time.amount >= 300 && time.amount <= 600, time.text);
   });
 
-  it('counts a prediction that a later run would have broken', () => {
+  it('counts a prediction that a later run exceeded', () => {
     const { memory } = advise([...pastJobs(40, varying), ...pastJobs(41, () => needing(12)).slice(40)]);
     assert.ok(memory?.risk != null && memory.risk > 0.01, String(memory?.risk));
     assert.deepEqual([memory.failed, memory.largest], [1, 3 * GIB]);
   });
 
-  it('names the risk that can be stated of few runs, and none of fewer', () => {
+  it('states the risk that few runs allow, and none for two runs', () => {
     const few = advise(pastJobs(4, varying)).memory;
     assert.ok(few?.risk != null && few.risk > 0.01, String(few?.risk));
     const two = advise(pastJobs(2, varying)).memory;
@@ -92,7 +92,7 @@ describe('adviseClass', () => {
     assert.deepEqual(advise([]), { memory: null, time: null, slots: null });
   });
 
-  it('judges all runs by the complex that it advises', () => {
+  it('judges all runs by the complex of the advice', () => {
     const held = openBracket(2 * GIB, null, null);
     const limit = { request_bytes: 16 * GIB, limit_bytes: 64 * GIB, per: 'slot' } as const;
     const runs = pastJobs(61, (index) => ({
@@ -106,7 +106,7 @@ describe('adviseClass', () => {
     assert.deepEqual([reserved?.complex, reserved?.runs, reserved?.largest], ['mem_free', 61, 0.5 * GIB]);
   });
 
-  it('takes the narrowest kind that has enough runs', () => {
+  it('takes the narrowest class that has enough runs', () => {
     const wide = pastJobs(20, () => ({ ...needing(16), slots: 8, host_slots: 8, pe: 'mpi' }));
     const own = pastJobs(40, varying).slice(20);
     assert.equal(advise([...wide, ...own]).memory?.runs, 20);
@@ -114,7 +114,7 @@ describe('adviseClass', () => {
     assert.equal(unknown?.runs, 40);
   });
 
-  it('keeps scripts of one name apart, and backs off to all of them for a third', () => {
+  it('keeps scripts of one name apart, and uses the runs of all of them for an unknown script', () => {
     const small = '11111111.22222222';
     const large = '33333333.22222222';
     const runs = pastJobs(60, (index) =>
@@ -130,7 +130,7 @@ describe('adviseClass', () => {
     assert.equal(of('11111111.66666666')?.runs, 40, 'in another directory');
   });
 
-  it('knows a script by its submission where no host has seen it', () => {
+  it('identifies a script by its submit command where no host has seen it', () => {
     const byName = (name: string, gib: number) => (index: number) => ({
       ...needing(gib + (index % 10) / 100),
       grid_engine: accountOf({ submit_command: `qsub -N step_${index} ${name}` }),
@@ -140,7 +140,7 @@ describe('adviseClass', () => {
     assert.deepEqual([advise(runs, { fields }).memory?.runs, advise(runs).memory?.runs], [20, 40]);
   });
 
-  it('leaves out what only looks alike, what failed by itself, and hosts that nobody saw', () => {
+  it('leaves out similar names, failed jobs, and parallel jobs with hosts that were not sampled', () => {
     const others = pastJobs(5, () => ({ ...needing(30), job_name: 'step_x' }));
     const failed = pastJobs(5, () => ({ ...needing(1), exit_status: 1 }));
     const unseen = pastJobs(5, () => ({
@@ -169,12 +169,12 @@ describe('adviseClass', () => {
       return [master, task(1, 1), task(2, 1), task(2, 2)];
     });
     const { memory } = advise(jobs, { fields: { jobName: 'cfd_9', slots: 32, pe: 'orte' } });
-    // Two tasks on the second host, by their upper ends.
+    // The upper bounds of the two tasks on the second host.
     const fullest = 4_710_000_000 + 4_720_000_000 + 2 * 20_000_000;
     assert.deepEqual([memory?.runs, Math.floor((memory?.largest ?? 0) * 16)], [8, fullest]);
   });
 
-  it('takes a limit that ended a run for less than it needed', () => {
+  it('asks for more than the limit that ended a run', () => {
     const { memory } = advise([
       ...pastJobs(10, () => ({ ...needing(2) })),
       ...pastJobs(11, () => ({
@@ -190,7 +190,7 @@ describe('adviseClass', () => {
     assert.deepEqual([memory?.runs, memory?.stoppedAt], [11, GIB]);
   });
 
-  it('raises a limit at which one of few runs was stopped as `job` does', () => {
+  it('raises the limit at which one of few runs was stopped as much as the advice for a single job', () => {
     const alike = { slots: 1, host_slots: 1, pe: null, submitted_at: '2026-11-01T10:00:00Z' };
     const fields = { jobName: 'sim', slots: 1, pe: null };
     const memory = { ...killedAtLimit, ...alike, job_name: 'sim' };
@@ -213,7 +213,7 @@ describe('adviseClass', () => {
     assert.equal(advise(quick, { fields }).time?.stoppedAt, null);
   });
 
-  it('names a larger need that was measured, not a lower limit', () => {
+  it('names a larger need that was measured, not a lower limit that stopped another run', () => {
     const alike = { slots: 1, host_slots: 1, pe: null, job_name: 'sim' };
     const stopped = { ...killedAtLimit, ...alike };
     const { memory } = advise([stopped, ...pastJobs(1, () => ({ ...needing(9), ...alike }))], {
@@ -222,7 +222,7 @@ describe('adviseClass', () => {
     assert.deepEqual([memory?.stoppedAt, memory?.largest], [null, 9 * GIB]);
   });
 
-  it('never asks for less than the job needed, and claims no risk or record of another request then', () => {
+  it('never asks for less than the job needed, and then states no risk', () => {
     const own = pastJobs(1, () => needing(20));
     const { memory } = advise(pastJobs(30, varying), { own, risk: 0.1 });
     assert.deepEqual([memory?.text, memory?.risk, memory?.runs, memory?.largest], ['6G', null, 1, 5 * GIB]);
@@ -234,14 +234,14 @@ describe('adviseClass', () => {
     assert.deepEqual([small?.runs, small?.alone], [30, null]);
   });
 
-  it('counts no prediction that a stopped run leaves open', () => {
+  it('counts a prediction as undecided where a run was stopped below it', () => {
     const some = pastJobs(60, (index) => (index % 10 === 9 ? stoppedAtLimit() : varying(index)));
     const advice = advise(some, { risk: 0.2 });
     const { memory } = advice;
     assert.ok(memory?.risk != null && memory.predictions > 20 && memory.failed === 0, JSON.stringify(memory));
-    // Before the first of them no such risk could be stated.
+    // Before the first stopped run no such risk could be stated.
     assert.equal(memory.undecided, 5, JSON.stringify(memory));
-    const notes = classNotes(classObject({ fields: LIKE_THEM, advice, risk: 0.2 }));
+    const notes = classNotes(classObject({ fields: STEPS, advice, risk: 0.2 }));
     assert.match(notes.join('\n'), /^Undecided: runs that were stopped at a limit below what was predicted;/m);
   });
 
@@ -254,14 +254,14 @@ describe('adviseClass', () => {
     for (const prediction of [memory, advice.time]) {
       assert.deepEqual([prediction?.risk, prediction?.predictions, prediction?.mostlyStopped], [null, 0, true]);
     }
-    const notes = classNotes(classObject({ fields: LIKE_THEM, advice, risk: 0.01 }));
+    const notes = classNotes(classObject({ fields: STEPS, advice, risk: 0.01 }));
     assert.match(
       notes.join('\n'),
       /^h_rt: most of the runs were stopped at a limit, so no risk can be stated: twice the limit/m,
     );
   });
 
-  it("counts runs that are known from Grid Engine's figure only", () => {
+  it("counts runs of which only Grid Engine's figure is known", () => {
     const imported = {
       status: 'unsampled',
       trust: 'accounting',
@@ -273,7 +273,7 @@ describe('adviseClass', () => {
     const { memory } = advise(pastJobs(12, () => imported));
     assert.deepEqual([memory?.runs, memory?.countedOnly, memory?.largest], [12, 12, (6 * GIB) / 4]);
     const one = advise(pastJobs(12, (index) => (index === 5 ? imported : varying(index))));
-    const notes = classNotes(classObject({ fields: LIKE_THEM, advice: one, risk: 0.01 }));
+    const notes = classNotes(classObject({ fields: STEPS, advice: one, risk: 0.01 }));
     assert.match(notes.join('\n'), /^~ 1 of the runs is known from Grid Engine's figure only/m);
   });
 });

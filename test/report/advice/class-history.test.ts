@@ -15,7 +15,7 @@ import { needing, pastJobs } from '../past-jobs';
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const KINDS = 120;
 
-/** Twelve runs of each kind, by names that differ in more than digits. */
+/** Twelve runs of each class; the names of two classes differ in more than digits. */
 const names = Array.from({ length: KINDS }, (_, index) => `${'k'.repeat(1 + (index % 12))}${'x'.repeat(index)}-1`);
 const runs = names.flatMap((job_name, index) =>
   pastJobs(12, () => needing(8), NOW - 86_400_000).map((record): JobRecord => {
@@ -29,7 +29,7 @@ const PARTS_LEFT_OUT = {
   account: { wallclock_seconds: 0, cpu_seconds: 0, user_seconds: null, system_seconds: null, maxrss_bytes: null },
 };
 
-/** As a store gives a field of a list. */
+/** A field as a store gives it in a list. */
 function inBrief(name: FieldName, value: unknown): unknown {
   if (value === null) return null;
   if (name.startsWith('peak_')) return { ...value, ...PARTS_LEFT_OUT.bracket };
@@ -37,7 +37,7 @@ function inBrief(name: FieldName, value: unknown): unknown {
 }
 
 describe('ClassHistory', () => {
-  it('advises on however many kinds of jobs a list names, each asked for once where they come in turn', async () => {
+  it('advises on each of many classes, and asks for each once', async () => {
     const reader = memoryReader(runs);
     const asked: string[] = [];
     const find = async (query: RecordsQuery) => {
@@ -52,7 +52,7 @@ describe('ClassHistory', () => {
     assert.equal(new Set(asked).size, KINDS);
   });
 
-  it('finds runs among many newer ones of names that only look alike, and of other clusters', async () => {
+  it('finds the runs among many newer ones with similar names, and of other clusters', async () => {
     const own = pastJobs(12, () => needing(8), NOW - 9 * 86_400_000);
     const others = pastJobs(300, () => needing(30), NOW - 4 * 86_400_000);
     const reader = memoryReader([
@@ -65,7 +65,7 @@ describe('ClassHistory', () => {
     assert.deepEqual([run?.prediction?.runs, run?.prediction?.largest], [12, 2 * 1024 ** 3]);
   });
 
-  it('reads more records where those of the usual number are of few jobs', async () => {
+  it('reads more records where the usual number covers too few jobs', async () => {
     const hosts = 10;
     const jobs = pastJobs(90, () => needing(8), NOW - 86_400_000);
     const parallel = jobs.flatMap((record): JobRecord[] =>
@@ -88,7 +88,7 @@ describe('ClassHistory', () => {
     assert.deepEqual([prediction?.runs, limits], [90, [250, 1000]]);
   });
 
-  it('reads all that the advice on memory rests on', () => {
+  it('reads every field that the advice on memory depends on', () => {
     const nowhere = { slots: null, pe: null, project: null, queue: null, programs: [], cluster: null, complex: null };
     const fields: ClassFields = { ...nowhere, owner: 'bob', jobName: 'step_#' };
     const onlyNeeded = (record: JobRecord): JobRecord => ({
@@ -115,12 +115,12 @@ describe('ClassHistory', () => {
     fc.assert(
       fc.property(fc.array(aRun, { minLength: 1, maxLength: 8 }), (records) => {
         const [all, needed] = [records, records.map(onlyNeeded)].map((some) => some.map(asStored));
-        const said = (stored = all): unknown => [
+        const adviceOn = (stored = all): unknown => [
           adviseMemory(stored ?? [], fields, { risk: 0.01 }),
           classRuns(stored ?? [], fields).map((run) => ({ ...run, records: [] })),
         ];
         if (adviseMemory(all ?? [], fields, { risk: 0.01 }) !== null) known++;
-        assert.deepEqual(said(needed), said(all));
+        assert.deepEqual(adviceOn(needed), adviceOn(all));
       }),
       { numRuns: 200 },
     );

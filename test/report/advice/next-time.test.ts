@@ -30,8 +30,8 @@ const asked = (category: string, changes: Partial<JobRecord> = {}): JobRecord =>
 });
 const KILLED = { exit_status: 137, signal: 9, failed: 37 };
 
-describe('round values', () => {
-  it('are never shorter than asked, and what Grid Engine reads', () => {
+describe('rounding for a qsub line', () => {
+  it('never shortens a time, and gives one that Grid Engine reads', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e8 }), (seconds) => {
         const rounded = roundTime(seconds);
@@ -41,7 +41,7 @@ describe('round values', () => {
     );
   });
 
-  it('write a request as it was', () => {
+  it('writes a memory size that Grid Engine reads as the same', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 48 }), fc.constantFrom(1, 1024, 1024 ** 2, GIB), (count, unit) => {
         const bytes = Math.min(count * unit, Number.MAX_SAFE_INTEGER);
@@ -54,7 +54,7 @@ describe('round values', () => {
 });
 
 describe('nextTime', () => {
-  it('says per slot only where the request is', () => {
+  it('says "per slot" only where the request is per slot', () => {
     const peak = openBracket(8 * GIB, null, null);
     const held = { slots: 4, host_slots: 4, peak_rss: peak, peak_rss_swap: peak, peak_process_vmem: peak };
     const reasonOf = (per: 'slot' | 'job'): string => {
@@ -67,7 +67,7 @@ describe('nextTime', () => {
     assert.match(reasonOf('job'), /the peak so far \(8\.00 GiB\)/);
   });
 
-  it('keeps memory that was only reserved, by its name', () => {
+  it('keeps a complex that only reserves memory, under its own name', () => {
     const requests = { mem_free: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' } } as const;
     const stopped = asked('-l h_rt=5024,mem_free=4G', { ...KILLED, h_vmem: null, requests });
     assert.equal(lineOf(stopped), 'qsub -l mem_free=4G,h_rt=3:00:00');
@@ -75,7 +75,7 @@ describe('nextTime', () => {
     assert.equal(lineOf(ended), 'qsub -l mem_free=1.9G');
   });
 
-  it('doubles the time of a job that was stopped for it, and keeps its memory', () => {
+  it('doubles the time limit that stopped a job, and keeps its memory', () => {
     const stopped = asked('-l h_rt=5024,h_vmem=4G,s_rt=5000', KILLED);
     assert.equal(lineOf(stopped), 'qsub -l h_vmem=4G,h_rt=3:00:00,s_rt=3:00:00');
     const reasons = nextTime([stopped], [whyEnded([stopped])])?.reasons.join('\n') ?? '';
@@ -84,16 +84,16 @@ describe('nextTime', () => {
     assert.equal(lineOf(cpu), 'qsub -l h_vmem=4G,h_cpu=9:00:00');
   });
 
-  it('asks for more of both where both may have stopped it', () => {
+  it('asks for more memory and more time where either may have stopped the job', () => {
     const both = asked('-l h_rt=5024', { ...KILLED, peak_rss_swap: openBracket(4.1 * GIB, null, null) });
     assert.equal(lineOf(both), 'qsub -l h_vmem=6G,h_rt=3:00:00');
   });
 
-  it('raises s_vmem with what it refuses', () => {
-    const soft = { s_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } } as const;
+  it('raises s_vmem together with h_vmem where memory was refused', () => {
+    const sVmemOf2G = { s_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } } as const;
     const refused = asked('', {
       exit_status: 1,
-      requests: soft,
+      requests: sVmemOf2G,
       peak_process_vmem: openBracket(1.95 * GIB, null, null),
     });
     assert.equal(lineOf(refused), 'qsub -l h_vmem=4G,s_vmem=3G');
@@ -101,25 +101,25 @@ describe('nextTime', () => {
     assert.match(lineOf(low) ?? '', /^qsub -l h_vmem=(3|3\.2)G,s_vmem=3G$/);
   });
 
-  it('raises what was the limit of the cgroup', () => {
+  it('raises the request that was the limit of the cgroup', () => {
     const killed = { exit_status: 137, signal: 9 };
-    const full = (limit: number): object => ({ cgroup_oom_kills: 1, cgroup_memory_limit_bytes: limit });
-    assert.equal(lineOf(asked('', { ...killed, metrics: { ...full(4 * GIB) } })), 'qsub -l h_vmem=6G');
+    const cgroupFull = (limit: number): object => ({ cgroup_oom_kills: 1, cgroup_memory_limit_bytes: limit });
+    assert.equal(lineOf(asked('', { ...killed, metrics: { ...cgroupFull(4 * GIB) } })), 'qsub -l h_vmem=6G');
     const requests = { mem_limit: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'job' } } as const;
-    const own = asked('', { ...killed, requests, metrics: { ...full(2 * GIB) } });
+    const own = asked('', { ...killed, requests, metrics: { ...cgroupFull(2 * GIB) } });
     assert.equal(lineOf(own), 'qsub -l h_vmem=4G,mem_limit=3G');
     const resident = { h_rss: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } } as const;
-    const lower = asked('', { ...killed, requests: resident, metrics: { ...full(2 * GIB) } });
+    const lower = asked('', { ...killed, requests: resident, metrics: { ...cgroupFull(2 * GIB) } });
     assert.equal(lineOf(lower), 'qsub -l h_vmem=4G,h_rss=3G');
     const perSlot = { h_rss: { ...resident.h_rss, limit_bytes: 8 * GIB } };
-    const ofSlot = asked('', { ...killed, requests: perSlot, metrics: { ...full(2 * GIB) } });
+    const ofSlot = asked('', { ...killed, requests: perSlot, metrics: { ...cgroupFull(2 * GIB) } });
     assert.equal(lineOf(ofSlot), 'qsub -l h_vmem=4G,h_rss=3G');
     const higher = { h_rss: { request_bytes: 8 * GIB, limit_bytes: 8 * GIB, per: 'slot' } } as const;
-    const notThat = asked('', { ...killed, requests: higher, metrics: { ...full(4 * GIB) } });
+    const notThat = asked('', { ...killed, requests: higher, metrics: { ...cgroupFull(4 * GIB) } });
     assert.equal(lineOf(notThat), 'qsub -l h_vmem=6G');
   });
 
-  it('raises what a job that nobody sampled was killed at', () => {
+  it('raises the limit at which a job without samples was killed', () => {
     const unseen = { ...asked('-l h_vmem=4G', KILLED), status: 'unsampled', trust: 'accounting' } as const;
     const bare = { ...unseen, peak_rss: null, peak_rss_swap: null, peak_vmem: null, peak_process_vmem: null };
     const counted = { ...bare, grid_engine: tenMinutesOf({ category: '-l h_vmem=4G', maxvmem_bytes: 4.2 * GIB }) };
@@ -128,24 +128,24 @@ describe('nextTime', () => {
     assert.equal(lineOf(more), 'qsub -l h_vmem=11G');
   });
 
-  it('has nothing to change where the node, the program or a person ended it', () => {
+  it('changes nothing where the host, the program or a person ended the job', () => {
     const killed = { exit_status: 137, signal: 9 };
-    const ofNode = asked('', { ...killed, metrics: { cgroup_oom_kills: 1, cgroup_oom_events: 0 } });
-    assert.equal(lineOf(ofNode), null);
-    const full = { ...killed, metrics: { cgroup_oom_kills: 1, cgroup_memory_limit_bytes: 2 * GIB } };
-    assert.equal(lineOf(asked('', full)), null);
+    const byNode = asked('', { ...killed, metrics: { cgroup_oom_kills: 1, cgroup_oom_events: 0 } });
+    assert.equal(lineOf(byNode), null);
+    const nodeFull = { ...killed, metrics: { cgroup_oom_kills: 1, cgroup_memory_limit_bytes: 2 * GIB } };
+    assert.equal(lineOf(asked('', nodeFull)), null);
     assert.equal(lineOf(asked('-l h_rt=9000', { ...killed, failed: 100 })), null);
     assert.equal(lineOf(asked('-l h_rt=9000', { exit_status: 139, signal: 11 })), null);
     assert.equal(lineOf(asked('-l h_rt=9000', { exit_status: 0, failed: 26 })), null);
   });
 
-  it('keeps to what advice says of jobs that ended well, and of those killed at h_vmem', () => {
+  it('gives the memory advice of jobs that ended well, and of jobs killed at h_vmem', () => {
     assert.equal(lineOf(ordinary), 'qsub -l h_vmem=650M');
     assert.equal(lineOf(killedAtLimit), 'qsub -l h_vmem=6G');
     assert.equal(lineOf(...arrayOfTwenty), 'qsub -l h_vmem=3G');
   });
 
-  it('is never below what was measured, per slot', () => {
+  it('never asks for less than was measured, per slot', () => {
     const bytes = fc.integer({ min: 1, max: 2 ** 40 });
     const end = fc.constantFrom({}, KILLED, { exit_status: 134, signal: 6 }, { exit_status: 1 });
     fc.assert(
@@ -179,13 +179,13 @@ describe('ArrayNeeds', () => {
     return needs.most();
   }
 
-  it('is what a hundredth of many tasks keeps the others from asking for', () => {
+  it('asks for a request that at least 99 of 100 tasks fit in, if the others need more', () => {
     assert.equal(most(tasks(200, 2)), 'h_vmem=1.2G');
     assert.equal(most(tasks(200, 3)), null);
     assert.equal(most(tasks(50, 0)), null);
   });
 
-  it('is of the complex that stopped some of them', () => {
+  it('uses the complex that stopped some of the tasks', () => {
     const peak = (bytes: number) => openBracket(bytes, null, null);
     const request = { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' as const };
     const byFree = { h_vmem: request, requests: { mem_free: request }, request_order: 'mem_free' };

@@ -37,7 +37,7 @@ function master(hosts: readonly string[], fields: Partial<JobRecord> = {}): JobR
   };
 }
 
-/** A `qrsh -inherit` task that only Grid Engine's accounting tells of. */
+/** A slave task known from Grid Engine's accounting only. */
 function lineOfTask(host: string, counted: number, fields: Partial<JobRecord> = {}): JobRecord {
   const key = { ...master([host]), host, pe_task_id: `1.${host}`, run_id: `accounting.${host}` };
   return {
@@ -62,7 +62,7 @@ const shown = (records: readonly JobRecord[]): string =>
   ).join('\n');
 
 describe('the advice for a tightly integrated job', () => {
-  it('lowers nothing while a task was not sampled, on another host or on the same', () => {
+  it('lowers nothing while a task was not sampled, whether on another host or on the same', () => {
     for (const hosts of [['n1', 'n2'], ['n1']]) {
       const host = hosts.at(-1) ?? 'n1';
       const records = [master(hosts), lineOfTask(host, 125e6)];
@@ -73,7 +73,7 @@ describe('the advice for a tightly integrated job', () => {
     }
   });
 
-  it('says of an array of such jobs, too, that not all of it was sampled', () => {
+  it('says of an array of such jobs that not all of it was sampled', () => {
     const records = [1, 2].flatMap((task_id) =>
       [master(['n1', 'n2']), lineOfTask('n2', 125e6)].map((record) => ({ ...record, task_id })),
     );
@@ -81,12 +81,12 @@ describe('the advice for a tightly integrated job', () => {
     assert.doesNotMatch(shown(records), /The request fits|times the memory|Next time/);
   });
 
-  it('lowers nothing while a granted host has no record at all', () => {
+  it('lowers nothing while a granted host has no record', () => {
     assert.equal(adviseRequest(needsOf([master(['n1', 'n2'])]))?.kind, 'keep');
     assert.equal(nextTime(needsOf([master(['n1', 'n2'])])), null);
   });
 
-  it('asks for more where Grid Engine counted that much in a task', () => {
+  it('asks for more where Grid Engine counted nearly the limit in one task', () => {
     const records = [master(['n1', 'n2']), lineOfTask('n2', 1550 * MIB)];
     const advice = adviseRequest(needsOf(records));
     assert.deepEqual([advice?.kind, advice?.request, advice?.counted], ['raise', 'h_vmem=1.9G', true]);
@@ -95,7 +95,7 @@ describe('the advice for a tightly integrated job', () => {
     assert.match(text, /By Grid Engine's figure it came close to its limit\./);
   });
 
-  it('adds up what was counted of tasks at one time on a host, not of those that came after each other', () => {
+  it('adds up the figures of tasks that ran at the same time on a host, not of consecutive ones', () => {
     const at = (from: number, to: number, number: number): JobRecord =>
       lineOfTask('n1', 790 * MIB, {
         pe_task_id: `${number}.n1`,
@@ -110,7 +110,7 @@ describe('the advice for a tightly integrated job', () => {
     assert.equal(advised([at(5, 1000, 1), at(2000, 5000, 2)]), 'h_vmem=950M');
   });
 
-  it('never asks for less than any source measured in any task, or on any host', () => {
+  it('never asks for less than any source measured in any task or on any host', () => {
     const bytes = fc.integer({ min: 30 * MIB, max: 3 * GIB });
     fc.assert(
       fc.property(fc.array(bytes, { minLength: 1, maxLength: 4 }), bytes, fc.boolean(), (counts, peak, sampled) => {
@@ -132,14 +132,14 @@ describe('the advice for a tightly integrated job', () => {
     );
   });
 
-  it('knows a site that accounts what was reserved', () => {
+  it('lowers nothing where Grid Engine counted exactly what was reserved', () => {
     const reserved = lineOfTask('n2', 1600 * MIB, { h_vmem: null });
     assert.equal(adviseRequest(needsOf([master(['n1', 'n2']), reserved]))?.kind, 'keep');
     const summed = master(['n1', 'n2', 'n3'], { grid_engine: account(3 * 1600 * MIB) });
     assert.equal(adviseRequest(needsOf([summed]))?.kind, 'keep');
   });
 
-  it('takes the mean of the one line that sums up all hosts as what one of them held at least', () => {
+  it('takes the mean of an accounting line for all hosts as the lower bound of one host', () => {
     const tasks = ['n2', 'n3', 'n4'].map((host) => ({
       ...master([host]),
       host,
