@@ -75,11 +75,11 @@ function assertSame(actual: Report, expected: Report): void {
 }
 
 describe('makeReport', () => {
-  it('lists a name beside one that its pattern matches', async () => {
+  it('lists a job name beside one that its pattern matches', async () => {
     const at = NIGHT.since.getTime() + HOUR_MS;
     const small = { peak_rss: openBracket(GIB, null, null), wallclock_seconds: 300 };
     const numbered = pastJobs(80, (index) => ({ ...small, job_name: `s${index}` }), at);
-    // Each of them wasted more, and all together less.
+    // Each of these wasted more, all of them together less.
     const large = { job_name: 'snake.rule', wallclock_seconds: 450 };
     const like = pastJobs(40, (index) => ({ ...large, job_id: 2000 + index }), at);
     const reader = memoryReader([...numbered, ...like]);
@@ -90,7 +90,7 @@ describe('makeReport', () => {
     );
   });
 
-  it('has of a real store what plain sums say, before its days are rolled up and after', async () => {
+  it('sums a real store as plain code does, before its days are rolled up and after', async () => {
     const plain = memoryReader(records);
     for (const rolled of [false, true]) {
       if (rolled) await store.rollUp({});
@@ -99,7 +99,7 @@ describe('makeReport', () => {
     }
   });
 
-  it('is made for every dimension, and for one owner', async () => {
+  it('groups by every dimension, and reports on one owner', async () => {
     for (const by of ['project', 'queue', 'host', 'job_name'] as const) {
       const report = await makeReport(store, { ...QUESTION, by });
       assert.equal(
@@ -111,7 +111,7 @@ describe('makeReport', () => {
     assertSame(own, await makeReport(memoryReader(records), { ...MONTH, owner: 'tanaka', by: 'job_name' }));
   });
 
-  it('counts each host of a parallel job once, and shows the job in one line', async () => {
+  it('counts each host of a parallel job once, and lists the job on one line', async () => {
     const path = join(directory, 'parallel.db');
     const parallel = openSqliteHistory(path, 0o600);
     try {
@@ -131,9 +131,9 @@ describe('makeReport', () => {
         [[['cfd_solve', ['node01', 'node02'], 1]]],
       );
       const [line] = wasters[0]?.jobs.lines ?? [];
-      // All that the two hosts were given, less what all tasks held, though these bear no name.
+      // What the two hosts were given, less what all tasks held, although tasks have no job name.
       assert.ok(Math.abs((line?.waste_gib_hours ?? 0) - site.waste_gib_hours) < 1e-9 && site.waste_gib_hours > 0);
-      // Two tasks on the first host: what they may have held together is what it needs, not what the master holds.
+      // Two tasks on the first host: their peaks together are the need, not the master's peak.
       const one = mpiTask(1).peak_rss?.lower_bytes ?? assert.fail();
       assert.ok((line?.peak_bytes ?? 0) >= one && (line?.advice?.total_bytes ?? 0) >= 2 * one);
     } finally {
@@ -141,11 +141,11 @@ describe('makeReport', () => {
     }
   });
 
-  it('compares with requests what jobs held that had one: others hide no waste', async () => {
+  it('compares requests only with the memory of jobs that have a request', async () => {
     const mixed = openSqliteHistory(join(directory, 'mixed.db'), 0o600);
     const end = NIGHT.until.getTime() - HOUR_MS;
     const peak = ordinary.peak_rss ?? assert.fail();
-    const jobOf = (job_id: number, owner: string, asked: number | null, held: number): JobRecord => ({
+    const jobOf = (job_id: number, owner: string, requested: number | null, held: number): JobRecord => ({
       ...ordinary,
       job_id,
       owner,
@@ -154,7 +154,7 @@ describe('makeReport', () => {
       ended_at: new Date(end).toISOString(),
       wallclock_seconds: 3600,
       host_slots: 1,
-      h_vmem: asked === null ? null : { request_bytes: asked * GIB, limit_bytes: asked * GIB, per: 'slot' },
+      h_vmem: requested === null ? null : { request_bytes: requested * GIB, limit_bytes: requested * GIB, per: 'slot' },
       requests: {},
       peak_rss: { ...peak, lower_bytes: held * GIB },
       rss_byte_seconds: held * GIB * 3600,
@@ -176,7 +176,7 @@ describe('makeReport', () => {
     }
   });
 
-  it('advises on a kind of job as its own screen does, however many runs it has had', async () => {
+  it("advises on a class of jobs as the job's own screen does, however many runs it has had", async () => {
     const first = NIGHT.until.getTime() - 300 * 600_000;
     const past = pastJobs(300, (index) => needing(1 + ((index * 7) % 10) / 10), first);
     const reader = memoryReader(past);
@@ -190,7 +190,7 @@ describe('makeReport', () => {
     assert.deepEqual([risk, runs, request], [prediction.risk, prediction.runs, expected?.request]);
   });
 
-  it('takes a host for one without jobs only if it had none in the whole period, its first day and today with it', async () => {
+  it('lists a host as without jobs only if it had none in the whole period, including the first day and today', async () => {
     const month = openSqliteHistory(join(directory, 'hosts.db'), 0o600);
     const since = Date.UTC(2026, 9, 1);
     const until = Date.UTC(2026, 9, 31, 12);
@@ -212,7 +212,7 @@ describe('makeReport', () => {
     }
   });
 
-  it('lists what today alone has: jobs that memory ended, and those of a waster', async () => {
+  it('lists jobs of today alone: those that memory ended, and those of a waster', async () => {
     const until = Date.UTC(2026, 10, 24, 5);
     const jobAt = (end: number, record: JobRecord): JobRecord => ({
       ...record,
@@ -240,8 +240,8 @@ describe('makeReport', () => {
     }
   });
 
-  it('asks of a long period for a bounded number of records, on a few days', async () => {
-    const asked: RecordsQuery[] = [];
+  it('reads a bounded number of records of a long period, on a few days', async () => {
+    const queries: RecordsQuery[] = [];
     // Each record stands for a thousand.
     const reader: ReportReader = {
       summary: async (query) => {
@@ -252,14 +252,14 @@ describe('makeReport', () => {
         }));
         return { ...answer, groups };
       },
-      records: (query) => (asked.push(query), store.records(query)),
+      records: (query) => (queries.push(query), store.records(query)),
       job: (query) => store.job(query),
       nodes: (query) => store.nodes(query),
     };
     const report = await makeReport(reader, MONTH);
-    assert.ok(asked.length < 150, String(asked.length));
-    for (const { since, until, limit = 0, host, owner, fields } of asked) {
-      // Of waits a few fields are read.
+    assert.ok(queries.length < 150, String(requested.length));
+    for (const { since, until, limit = 0, host, owner, fields } of queries) {
+      // Only wait times are asked with a list of fields.
       assert.ok(limit <= (fields === undefined ? 501 : 5001));
       assert.ok(host !== undefined || owner !== undefined || until - since <= 3 * DAY_MS);
     }

@@ -31,7 +31,7 @@ const close = (actual: number | null | undefined, expected: number): void =>
 const names = ({ lines }: JobList): readonly (string | null)[] => lines.map(({ job_name: name }) => name);
 
 describe('makeReport', () => {
-  it('names no job that its owner alone reported', async () => {
+  it('names no job that only its owner reported', async () => {
     const huge = { request_bytes: 400 * GIB, limit_bytes: 400 * GIB, per: 'host' as const };
     const claimed = (job_id: number, changes: Partial<JobRecord>): JobRecord =>
       at({ ...ordinary, ...changes, job_id, run_id: `a.${job_id}.1`, trust: 'self-reported' }, 4, 7200);
@@ -55,8 +55,8 @@ describe('makeReport', () => {
     );
   });
 
-  it('sums what two jobs asked for, held and wasted, and what would have fitted', async () => {
-    // 16 GiB and 4 slots for 2 h of which 4 GiB were held; 4 GiB and 1 slot for 1 h, of which all.
+  it('sums what two jobs requested, held and wasted, and what would have fitted', async () => {
+    // 16 GiB and 4 slots for 2 h, 4 GiB of it held; 4 GiB and 1 slot for 1 h, all of it held.
     const half = { ...(ordinary.peak_rss ?? assert.fail()), lower_bytes: 4 * GIB };
     const records = [
       at({ ...ordinary, peak_rss: half, rss_byte_seconds: 2 * GIB * 7200, cpu_seconds: 14_400 }, 3, 7200),
@@ -98,7 +98,7 @@ describe('makeReport', () => {
     );
   });
 
-  it('makes one line of an array, with a request that is enough for all of its tasks', async () => {
+  it('lists an array job once, with a request that is enough for all of its tasks', async () => {
     const { far_below: far } = await sampleReport();
     const line = far.lines.find(({ job_name: name }) => name === 'segment_3');
     assert.ok(line !== undefined && line.jobs > 10);
@@ -108,7 +108,7 @@ describe('makeReport', () => {
     assert.equal(names(far).filter((name) => name === 'segment_3').length, 1);
   });
 
-  it('counts memory that was only reserved, and says what to reserve by its name', async () => {
+  it('counts memory that was only reserved, and advises by the name of that complex', async () => {
     const report = await sampleReport({}, [at(reservingOnly, 3, 7200), at(ordinary, 4, 7200)]);
     close(report.site.requested_gib_hours, 64);
     assert.equal(report.site.without_limit, 0);
@@ -116,7 +116,7 @@ describe('makeReport', () => {
     assert.deepEqual([line?.limit_bytes, line?.advice?.request], [16 * GIB, 'mem_free=500M']);
   });
 
-  it('names who was killed by memory, and what they would have needed', async () => {
+  it('names the job that memory killed, and what it should request', async () => {
     const report = await sampleReport({}, [at(ordinary, 3, 7200), at(killedAtLimit, 4, 612)]);
     assert.equal(report.killed_by_memory.records, 1);
     assert.deepEqual(names(report.killed_by_memory), ['assemble']);
@@ -126,8 +126,8 @@ describe('makeReport', () => {
     );
   });
 
-  it('asks no less of the next run than any job of that name held, listed or not', async () => {
-    // 600 runs that hold little, one that holds nearly all: more than a list of one waster is made from.
+  it('asks for no less than any job of that name held, even one that is not listed', async () => {
+    // 600 runs that hold little and one that holds nearly all: more than the list of one waster is made from.
     const small = { ...(ordinary.peak_rss ?? assert.fail()), lower_bytes: GIB };
     const large = { ...small, lower_bytes: 13 * GIB };
     const records = Array.from({ length: 600 }, (_, index) =>
@@ -142,11 +142,11 @@ describe('makeReport', () => {
     );
     const { wasters, far_below: far } = await sampleReport({}, records);
     assert.deepEqual([wasters[0]?.jobs.lines[0]?.jobs, wasters[0]?.jobs.lines[0]?.advice], [601, null]);
-    // They can't ask for less, so they are not told to.
+    // No lower request would do, so none is advised.
     assert.deepEqual(far.lines, []);
   });
 
-  it('advises nothing per slot where jobs of a name that were not looked at may have fewer slots', async () => {
+  it('states a risk with its advice where jobs of a name that were not read may have fewer slots', async () => {
     const GIB_1 = { ...(ordinary.peak_rss ?? assert.fail()), lower_bytes: GIB };
     const wide = { slots: 64, host_slots: 64, job_name: 'sweep', pe: 'smp' };
     const peaks = (bytes: number): Partial<typeof ordinary> => {
@@ -167,7 +167,7 @@ describe('makeReport', () => {
     assert.notEqual(line.advice?.risk, null);
   });
 
-  it('tells nodes that fell silent from those that have samples, and from idle ones', async () => {
+  it('tells silent hosts from sampled and idle ones', async () => {
     const records = sampleCluster();
     const gone: JobRecord = at({ ...ordinary, job_id: 5, host: 'node99' }, -50, 600);
     const report = await sampleReport({}, [...records, gone]);
@@ -181,7 +181,7 @@ describe('makeReport', () => {
     assert.deepEqual(report.hosts_without_jobs, ['node99']);
   });
 
-  it('names the hosts whose last heartbeat shows a problem, where it is about the time just past', async () => {
+  it('names the hosts whose last heartbeat shows a problem, if the report ends about now', async () => {
     const heartbeat = { ...statusOf('node01'), heartbeat_at: '2026-11-21T00:59:00.000Z', clock_offset_seconds: 0 };
     const source = { source: 'ipmi', reason: 'ipmitool took longer than 5 s' };
     const heartbeats: readonly NodeHeartbeat[] = [
@@ -212,7 +212,7 @@ describe('makeReport', () => {
     assert.equal(coverage.sampled + coverage.reasons.reduce((sum, { records }) => sum + records, 0), coverage.records);
   });
 
-  it("keeps to one owner's jobs", async () => {
+  it('contains the jobs of one owner only, when asked for them', async () => {
     const asked: (string | undefined)[] = [];
     const whole = memoryReader(sampleCluster());
     const reader: ReportReader = {
@@ -227,7 +227,7 @@ describe('makeReport', () => {
     assert.deepEqual([report.wasters.length, report.silent_nodes.length], [1, 0]);
   });
 
-  it('keeps what users chose as it is: the renderings make it harmless', async () => {
+  it('keeps hostile names as they are, for the renderings to escape', async () => {
     const { groups } = await sampleReport();
     assert.ok(groups.some(({ name }) => name === HOSTILE.owner));
   });

@@ -33,7 +33,7 @@ const RECORDS: readonly JobRecord[] = [
 ];
 
 describe('the classes of a report', () => {
-  it('are counted by run, with what they cost together and the costliest run', async () => {
+  it('are counted by run, with their total cost and the costliest run', async () => {
     const rules = await loadRules('');
     const { classes } = await sampleReport({ ...NIGHT, rules }, RECORDS);
     assert.ok(classes !== null);
@@ -53,7 +53,7 @@ describe('the classes of a report', () => {
     assert.equal(serial.worst.evidence, 'used one slot of 4 (0.833 busy on average)');
   });
 
-  it('are of no job that its owner alone reported', async () => {
+  it('leave out jobs that only their owner reported', async () => {
     const claimed = job(4805, { cpu_seconds: 5000, trust: 'self-reported' });
     const rules = await loadRules('');
     const { classes } = await sampleReport({ ...NIGHT, rules }, [...RECORDS, claimed]);
@@ -61,7 +61,7 @@ describe('the classes of a report', () => {
     assert.equal(classes.lines.find((line) => line.class === 'serial')?.runs, 2);
   });
 
-  it('stand in the text and the page, with what was judged', async () => {
+  it('are listed in the text and the page, with the number of runs judged', async () => {
     const report = await sampleReport({ ...NIGHT, rules: await loadRules('') }, RECORDS);
     const text = renderReport(report, testScreen()).join('\n');
     assert.match(text, /^Classes\n/m);
@@ -70,7 +70,7 @@ describe('the classes of a report', () => {
     assert.match(renderReportHtml(report), />serial</);
   });
 
-  it('keep the units of their evidence on an ASCII screen', async () => {
+  it('print the units of their evidence in ASCII on an ASCII screen', async () => {
     const report = await sampleReport({ ...NIGHT, rules: await loadRules('') }, RECORDS);
     assert.ok(report.classes !== null);
     const lines = report.classes.lines.map((line) => ({
@@ -81,7 +81,7 @@ describe('the classes of a report', () => {
     assert.match(text.join('\n'), / of eve: 3 GiB-h of \\u202e/);
   });
 
-  it('are not there where nobody asked by rules', async () => {
+  it('are left out when the report is made without rules', async () => {
     const report = await sampleReport(NIGHT, RECORDS);
     assert.equal(report.classes, null);
     assert.doesNotMatch(renderReport(report, testScreen()).join('\n'), /^Classes$/m);

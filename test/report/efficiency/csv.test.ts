@@ -4,7 +4,7 @@ import { renderReportCsv, renderReportJson } from '../../../src/report/efficienc
 import { sampleReport } from './sample-report';
 
 describe('renderReportCsv', () => {
-  it('has a line per group under a stable head, safe for a spreadsheet', async () => {
+  it('has one line per group under a fixed header, and is safe for a spreadsheet', async () => {
     const report = await sampleReport();
     const [head, first, ...others] = renderReportCsv(report).trimEnd().split('\n');
     assert.match(
@@ -18,7 +18,7 @@ describe('renderReportCsv', () => {
 });
 
 describe('renderReportJson', () => {
-  it('prints the report as it is, in printable characters', async () => {
+  it('prints the report unchanged, in printable characters', async () => {
     const report = await sampleReport();
     const text = renderReportJson(report);
     assert.deepEqual(JSON.parse(text), report);

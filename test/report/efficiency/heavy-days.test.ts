@@ -14,12 +14,12 @@ describe('heavyDays', () => {
     assert.deepEqual(heavyDays(weights, period, 20), { spans: [period], days: null });
   });
 
-  it('looks at nothing where nothing weighs anything', () => {
+  it('takes no day where no day has any weight', () => {
     const weights = [{ day: dayOf(0), weight: 0, records: 10 }];
     assert.deepEqual(heavyDays(weights, { since: FIRST, until: FIRST + DAY }, 5), { spans: [], days: null });
   });
 
-  it('takes the heaviest days up to the budget, neighbours together', () => {
+  it('takes the heaviest days within the budget, and joins neighbouring days', () => {
     const weights = [3, 5, 4, 1].map((weight, index) => ({ day: dayOf(index), weight, records: 10 }));
     assert.equal(heavyDays(weights, { since: FIRST, until: FIRST + 4 * DAY }, 39).days?.length, 3);
     assert.deepEqual(heavyDays(weights, { since: FIRST, until: FIRST + 4 * DAY }, 20), {
@@ -28,7 +28,7 @@ describe('heavyDays', () => {
     });
   });
 
-  it('keeps to the budget but for one day, and within the period', () => {
+  it('exceeds the budget only for a single day, and stays within the period', () => {
     const weight = fc.record({ weight: fc.nat(9), records: fc.nat(50) });
     fc.assert(
       fc.property(fc.array(weight, { maxLength: 30 }), fc.nat(200), fc.nat(DAY - 1), (days, budget, offset) => {

@@ -25,7 +25,7 @@ const KILLED = { exit_status: 137, signal: 9 };
 
 const atLimit: JobRecord = { ...modest, ...KILLED, ...held(3.9 * GIB), ended_at: END, job_id: 11, job_name: 'a_1' };
 
-/** Each one counts as killed by memory by the rule of the sums. */
+/** Each of these counts as killed by memory in the sums. */
 const RECORDS: readonly JobRecord[] = [
   atLimit,
   { ...atLimit, job_id: 12, job_name: 'a_2' },
@@ -36,7 +36,7 @@ const RECORDS: readonly JobRecord[] = [
     failed: 37,
     grid_engine: tenMinutesOf({ category: '-l h_rt=600,h_vmem=4G', maxvmem_bytes: 4.1 * GIB }),
   },
-  // Grid Engine says 100, not 37, which in 8.1.9 speaks against its own kill.
+  // Grid Engine says failed=100, not 37: in 8.1.9 this speaks against its own kill at a limit.
   { ...atLimit, job_id: 14, job_name: 'deleted', failed: 100, grid_engine: tenMinutesOf() },
 ];
 
@@ -53,7 +53,7 @@ const byName = ({ lines }: KilledList, name: string): JobLine => {
 };
 
 describe('jobs that memory ended', () => {
-  it('are explained as qmemacct job explains them, and by nothing else', async () => {
+  it('are explained as `qmemacct job` explains them', async () => {
     for (const dialect of ['sge8.1.9', 'unknown'] as const) {
       const { lines } = await linesOf(RECORDS, dialect);
       assert.ok(lines.length >= 2);
@@ -62,14 +62,14 @@ describe('jobs that memory ended', () => {
         const [account] = causeAccounts(asRuns([...records]), dialect);
         assert.deepEqual([line.cause?.causes, line.cause?.confidence], [account?.causes, account?.confidence]);
         assert.equal(line.next_time, account?.next_time);
-        // Times apart: those of the report are local.
+        // The times are left out: the report shows local ones.
         const untimed = (text = ''): string => text.replace(/ at [\dT:-]+Z?/g, '');
         assert.equal(untimed(line.cause?.sentence), untimed(account?.sentence));
       }
     }
   });
 
-  it('may ask for what past runs of their kind needed, as on the screen of the job', async () => {
+  it('are advised by past runs of their class, as on the screen of the job', async () => {
     const past = Array.from({ length: 40 }, (_, index): JobRecord => {
       const started = NIGHT.since.getTime() - (40 - index) * 3_600_000;
       return {
@@ -93,30 +93,30 @@ describe('jobs that memory ended', () => {
     assert.notEqual(line.next_time, causeAccounts(asRuns([atLimit]), 'sge8.1.9')[0]?.next_time);
   });
 
-  it('are one line where the names differ in digits only, told of one of them', async () => {
+  it('share one line if their names differ in digits only', async () => {
     const line = byName(await linesOf(RECORDS, 'sge8.1.9'), 'a_#');
     assert.deepEqual([line.jobs, line.cause?.alike, line.cause?.looked_at], [2, 2, 2]);
     assert.equal(line.next_time, 'qsub -l h_vmem=6G');
     assert.match(line.cause?.sentence ?? '', /Grid Engine's own kill at h_vmem\. It held at least 3\.9/);
   });
 
-  it('ask for all that stood in the way', async () => {
+  it('are advised to raise every limit that may have stopped them', async () => {
     const line = byName(await linesOf(RECORDS, 'sge8.1.9'), 'both');
     assert.deepEqual(line.cause?.causes, ['h_vmem', 'h_rt']);
     assert.equal(line.next_time, 'qsub -l h_vmem=6G,h_rt=0:20:00');
   });
 
-  it('are not those that something else turns out to have ended', async () => {
-    const told = await linesOf(RECORDS, 'sge8.1.9');
-    assert.deepEqual([told.records, told.otherwise], [4, 1]);
-    assert.ok(told.lines.every(({ job_name: name }) => name !== 'deleted'));
-    const untold = await linesOf(RECORDS, 'unknown');
-    assert.equal(untold.otherwise, 0);
+  it('leave out those that something other than memory ended', async () => {
+    const listed = await linesOf(RECORDS, 'sge8.1.9');
+    assert.deepEqual([listed.records, listed.otherwise], [4, 1]);
+    assert.ok(listed.lines.every(({ job_name: name }) => name !== 'deleted'));
+    const ofUnknown = await linesOf(RECORDS, 'unknown');
+    assert.equal(ofUnknown.otherwise, 0);
   });
 
-  it('are judged whole where they were parallel', async () => {
+  it('are judged by all records of a parallel job', async () => {
     const end = { ended_at: END, ...KILLED };
-    // Where they ran, tasks bear no name.
+    // Slave tasks have no job name.
     const task = { ...end, job_name: null };
     const full = { ...mpiTask(1), ...task, ...held(31.8 * GIB) };
     const job = [{ ...mpiMaster(2), ...end }, full, { ...mpiTask(2), ...task, ...held(2 * GIB) }];
@@ -133,7 +133,7 @@ describe('jobs that memory ended', () => {
     assert.deepEqual(line.cause?.causes, account?.causes);
   });
 
-  it('have the memory that Grid Engine counted where nobody measured it', async () => {
+  it("show Grid Engine's memory figure where they were not sampled", async () => {
     const counted = { ...atLimit, failed: 37, grid_engine: tenMinutesOf({ maxvmem_bytes: 4.2 * GIB }) };
     const unmeasured = { peak_rss: null, peak_rss_swap: null, peak_vmem: null, peak_process_vmem: null };
     const report = await sampleReport({}, [{ ...counted, ...unmeasured }]);
@@ -142,7 +142,7 @@ describe('jobs that memory ended', () => {
     assert.match(renderReportHtml(report), />~4\.20 GiB</);
   });
 
-  it('are named harmlessly, whoever named the program', async () => {
+  it('are shown harmlessly, whatever the program is called', async () => {
     const hostile = {
       ...atLimit,
       exit_status: 1,

@@ -11,7 +11,7 @@ import { limitOf } from '../../../src/record/request';
 import type { NodeHeartbeat } from '../../../src/record/node-status';
 import type { JobRecord } from '../../../src/record/record';
 
-/** A store of a few thousand records in memory, of single-host jobs: what the report asks of a store, in a few lines. */
+/** A plain in-memory store of a few thousand records of single-host jobs, for the queries that the report makes. */
 export function memoryReader(all: readonly JobRecord[], heartbeats: readonly NodeHeartbeat[] = []): ReportReader {
   return {
     nodes: () => Promise.resolve(heartbeats),

@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 /** The last day of the sample cluster, local time of Berlin. */
 export const NIGHT = { since: new Date('2026-11-19T23:00:00Z'), until: new Date('2026-11-20T23:00:00Z') } as const;
 
-/** The same numbers each time: a linear congruential generator. */
+/** Pseudo-random numbers in [0, 1), the same for each seed: a linear congruential generator. */
 function numbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -28,9 +28,9 @@ interface Kind {
   readonly name: string;
   readonly queue: string;
   readonly slots: number;
-  /** Per slot. */
+  /** GiB per slot. */
   readonly askedGib: number;
-  /** Of what it asked for. */
+  /** As a share of the request. */
   readonly peak: number;
   readonly hours: number;
   readonly cpu: number;
@@ -124,7 +124,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Names that try everything. */
+/** Names that could harm a terminal, a spreadsheet or a page. */
 export const HOSTILE = {
   owner: `=cmd()|'<script>alert(1)</script>`,
   name: `<img src=x onerror=alert(1)>"'&\u202eexe.gpj\u001b[31m${'very-long-name'.repeat(20)}`,

@@ -13,8 +13,8 @@ const host = (key: string, records: number, unsampled: number, running = 0): Sum
 describe('silentNodes', () => {
   const before = [host('a', 5, 0), host('b', 5, 5), host('c', 5, 1), host('d', 2, 0), host('e', 3, 0)];
 
-  it('names hosts of which samples were known and none are any more', () => {
-    // b never had any; c still has; d runs a job that its sampler tells of; e had no jobs.
+  it('names hosts that had sampled jobs before and have none now', () => {
+    // b never had sampled jobs; c still has; d runs a sampled job; e had no jobs.
     const during = [host('a', 4, 4), host('b', 4, 4), host('c', 4, 3), host('d', 4, 3, 1), host('f', 1, 1)];
     assert.deepEqual(silentNodes({ before, during, last: [] }), [
       { host: 'a', kind: 'unsampled', records: 4, last_at: null },
@@ -22,7 +22,7 @@ describe('silentNodes', () => {
     assert.deepEqual(hostsWithoutJobs({ before, during, last: [] }), ['e']);
   });
 
-  it('names hosts whose last record is of a lost sampler, once', () => {
+  it('names each host once whose last record is of a lost sampler', () => {
     const during = [host('a', 4, 4), host(lost.host, 2, 0)];
     const ended = { ...lost, host: 'y', failed: 0, exit_status: 0 };
     const last = [lost, { ...ordinary, host: 'z' }, { ...lost, host: 'a' }, ended];

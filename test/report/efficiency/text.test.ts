@@ -19,13 +19,13 @@ describe('renderReport', () => {
   it('shows a night of a site', async () =>
     assertGolden('report-night', renderReport(await sampleReport(), testScreen())));
 
-  it("shows one owner's jobs, on a narrow ASCII terminal", async () =>
+  it("shows one owner's jobs on a narrow ASCII terminal", async () =>
     assertGolden(
       'report-owner',
       renderReport(await sampleReport({ owner: 'ljensen', by: 'job_name' }), testScreen({ width: 72, unicode: false })),
     ));
 
-  it('keeps within any width, harmless', async () => {
+  it('keeps to any width, and prints no control characters', async () => {
     const one = await sampleReport({ by: 'job_name' });
     const large = <Value>(value: Value): Value =>
       (typeof value === 'number' && value > 1 ? value * 1e5 : value) as Value;
@@ -45,12 +45,12 @@ describe('renderReport', () => {
       }
   });
 
-  it('states of peaks only what those say that are known, on the screen and in mails', async () => {
+  it('says of peaks only what the records with a known peak show, on the screen and in mails', async () => {
     const end = new Date(NIGHT.since.getTime() + 3_600_000).toISOString();
     const peak = ordinary.peak_rss ?? assert.fail();
     const full = { ...ordinary, ended_at: end, peak_rss: { ...peak, lower_bytes: limitOf(ordinary) ?? 0 } };
     const unknown = { ...ordinary, ended_at: end, run_id: '1f2e3d4c.2.2', job_id: 2, peak_rss: null };
-    const saidOf = async (records: readonly JobRecord[]): Promise<string> => {
+    const renderedOf = async (records: readonly JobRecord[]): Promise<string> => {
       const report = await sampleReport({}, records);
       const text = renderReport(report, testScreen()).join(' ').replace(/ +/g, ' ');
       const html = renderReportHtml(report).replaceAll('&#39;', "'");
@@ -63,17 +63,17 @@ describe('renderReport', () => {
     const twice = (said: string, words: string): void => {
       assert.equal(said.split(words).length, 3, words);
     };
-    const none = await saidOf([unknown]);
+    const none = await renderedOf([unknown]);
     twice(none, 'Waste is unknown: no job has a peak.');
     twice(none, "No job's peak was measured.");
     assert.doesNotMatch(none, /requested above the peaks/);
-    const some = await saidOf([full, unknown]);
+    const some = await renderedOf([full, unknown]);
     twice(some, 'No requested memory was wasted by the 1 record (of 2) with a known peak.');
     twice(some, 'None of the 1 record (of 2) with a known peak was under 25 % of its limit.');
-    twice(await saidOf([full]), 'No requested memory was wasted.');
+    twice(await renderedOf([full]), 'No requested memory was wasted.');
   });
 
-  it('has each share beside what it is of, where not all jobs are sampled or have a request', async () => {
+  it('shows each share beside its base, where some jobs have no sample or no request', async () => {
     const end = NIGHT.since.getTime() + 3_600_000;
     const peak = ordinary.peak_rss ?? assert.fail();
     const jobOf = (job_id: number, asked: number | null, held: number | null): JobRecord => ({
@@ -100,7 +100,7 @@ describe('renderReport', () => {
     has(/Memory, mean .* 5\.00 of 20\.0 GiB·h +25 %/);
     has(/Memory, peak .* 10\.0 of 20\.0 GiB·h +50 %/);
     has(/1 record without a known peak \(80\.0 of 100 GiB·h/);
-    // Nobody asked for more than the limit holds, or less: a column of limits would repeat that of requests.
+    // Requests equal limits here: a column of limits would repeat that of requests.
     has(/requested +with peak +peak +mean +peak % +mean % +waste/);
     has(/ 100 +20\.0 +10\.0 +5\.00 +50 % +25 % +10\.0/);
     const html = renderReportHtml(report);
@@ -109,7 +109,7 @@ describe('renderReport', () => {
     assert.doesNotMatch(renderReportHtml(await sampleReport({}, [jobOf(1, 20, 10)])), />with peak</);
   });
 
-  it('has the limits beside the requests where they differ, on the screen and in mails', async () => {
+  it('shows limits beside requests where they differ, on the screen and in mails', async () => {
     const report = await sampleReport();
     const groups = report.groups.map(({ name, sums }) => {
       return { name, sums: { ...sums, limit_gib_hours: 2 * sums.requested_gib_hours } };
@@ -122,7 +122,7 @@ describe('renderReport', () => {
     assert.deepEqual(shownOf({ ...report, groups }), [true, true]);
   });
 
-  it('says so where no job ended', async () => {
+  it('says that no job ended in a period without jobs', async () => {
     const lines = renderReport(await sampleReport({}, []), testScreen());
     assert.equal(lines.at(-1), '  No job ended in this time.');
   });

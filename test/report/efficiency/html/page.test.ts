@@ -77,17 +77,17 @@ describe('renderReportHtml', () => {
     );
   });
 
-  it('bears a report of nothing, and one without a known figure', async () => {
+  it('renders a report without jobs, and one without a known figure', async () => {
     assert.ok(renderReportHtml(await sampleReport({}, [])).includes('No job ended in this time.'));
     const bare: JobRecord = { ...emptyRecord(ordinary, 'finished', 'accounting', 1), ended_at: '2026-11-20T12:00:00Z' };
     assert.ok(renderReportHtml(await sampleReport({}, [bare])).includes('Waste is unknown: no job has a peak'));
   });
 
-  it('shows its text in a real browser, without a word of complaint', { skip: missing }, async () => {
+  it('is shown by a real browser without a message on the console', { skip: missing }, async () => {
     const directory = temporaryDirectory();
 
     const page = join(directory, 'report.html');
-    // What the document is to a browser: its text, and whether a name became an element.
+    // The browser's own view of the document: its text, and whether a name became an element.
     const hostile = withNames(await sampleReport(), HOSTILE.name);
     writeFileSync(page, renderReportHtml(hostile));
     const { status, stdout, stderr } = spawnSync(
