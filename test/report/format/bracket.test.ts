@@ -23,21 +23,20 @@ const closed: Bracket = {
 };
 
 describe('describeBracket', () => {
-  it('tells an open end, rounded down', () => assert.equal(describeBracket(open, glyphs), '≥ 1.53 GiB'));
+  it('rounds a lower bound down', () => assert.equal(describeBracket(open, glyphs), '≥ 1.53 GiB'));
 
-  it('tells proved ends, rounded outwards', () =>
-    assert.equal(describeBracket(closed, glyphs), '1.50 – 1.62 GiB (proved)'));
+  it('rounds proved bounds outwards', () => assert.equal(describeBracket(closed, glyphs), '1.50 – 1.62 GiB (proved)'));
 
-  it('tells an exact peak', () =>
+  it('calls an exact peak exact', () =>
     assert.equal(describeBracket({ ...closed, upper_bytes: 1.5 * GIB, exact: true }, glyphs), '1.50 GiB (exact)'));
 
   it('keeps both units where they differ', () =>
     assert.equal(describeBracket({ ...closed, lower_bytes: 900 * 1024 ** 2 }, glyphs), '900 MiB – 1.62 GiB (proved)'));
 
-  it('does not repeat equal ends', () =>
+  it('does not repeat equal bounds', () =>
     assert.equal(describeBracket({ ...closed, upper_bytes: 1.5 * GIB }, glyphs), '1.50 GiB (proved)'));
 
-  it('takes an end that is only a limit for none', () => {
+  it('shows no upper bound that is only the limit', () => {
     const limited: Bracket = { ...closed, exact: true, sources: ['mark', 'limit'] };
     assert.equal(describeBracket(limited, glyphs), '≥ 1.50 GiB (up to the limit)');
     assert.deepEqual(
@@ -46,15 +45,15 @@ describe('describeBracket', () => {
     );
   });
 
-  it('does not call proved what is not', () =>
+  it('calls bounds proved only if they are', () =>
     assert.equal(bracketStanding({ ...closed, proved: false }), 'estimated'));
 
-  it('has words for ASCII', () =>
+  it('uses ASCII characters on an ASCII screen', () =>
     assert.equal(describeBracket(open, testScreen({ unicode: false }).glyphs), '>= 1.53 GiB'));
 });
 
-describe('reasons and sources', () => {
-  it('are told in plain words', () => {
+describe('reasons for a missing upper bound, and sources', () => {
+  it('are explained in plain words', () => {
     assert.equal(
       explainOpen('no-exit-records'),
       'no kernel exit records: a process that lived between two samples may have held more',

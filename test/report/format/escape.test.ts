@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { escapeForCsv, escapeForHtml, escapeForTerminal, escapeJson } from '../../../src/report/format/escape';
 
 const anyText = fc.string({ unit: 'binary' });
-/** Also halves of surrogate pairs. */
+/** Any UTF-16 code units, lone surrogates included. */
 const anyUnits = fc.array(fc.nat({ max: 0xffff })).map((units) => String.fromCharCode(...units));
-const nasty = fc.oneof(
+const hostileText = fc.oneof(
   anyText,
   anyUnits,
   fc
@@ -17,12 +17,12 @@ const nasty = fc.oneof(
 );
 
 describe('escapeForTerminal', () => {
-  it('leaves what people write alone', () => {
+  it('keeps ordinary text as it is', () => {
     for (const text of ['align_reads', "<&\"> 'x'", 'ünïcödé 日本語 🙂', 'a\\b', 'e\u0301'])
       assert.equal(escapeForTerminal(text), text);
   });
 
-  it('shows control characters, escape codes and bidi overrides', () => {
+  it('shows control characters, escape codes and bidi overrides as escapes', () => {
     assert.equal(escapeForTerminal('\u001b[31mred\u001b[0m\u0007\n'), '\\x1b[31mred\\x1b[0m\\x07\\x0a');
     assert.equal(escapeForTerminal('\u009b2J'), '\\x9b2J');
     assert.equal(escapeForTerminal('a\u202egnp.exe'), 'a\\u202egnp.exe');
@@ -31,7 +31,7 @@ describe('escapeForTerminal', () => {
     assert.equal(escapeForTerminal('a\u00a0b\u2028c'), 'a\\xa0b\\u2028c');
   });
 
-  it('shows the halves of surrogate pairs', () => {
+  it('shows lone surrogates as escapes', () => {
     assert.equal(escapeForTerminal('\ud800lone\udc00'), '\\ud800lone\\udc00');
     assert.equal(escapeForTerminal('\ud83d\ude42'), '\ud83d\ude42');
   });
@@ -40,9 +40,9 @@ describe('escapeForTerminal', () => {
     assert.equal(escapeForTerminal('a\u0301\u0302\u0303\u0304'), 'a\u0301\u0302\u0303\\u0304');
   });
 
-  it('lets nothing through that is not printable, and is stable', () => {
+  it('lets only printable characters through, and changes nothing when applied again', () => {
     fc.assert(
-      fc.property(nasty, (text) => {
+      fc.property(hostileText, (text) => {
         const shown = escapeForTerminal(text);
         assert.doesNotMatch(shown, /[\p{C}\p{Zl}\p{Zp}]/u);
         assert.equal(escapeForTerminal(shown), shown);
@@ -51,19 +51,19 @@ describe('escapeForTerminal', () => {
     );
   });
 
-  it('leaves only ASCII where the terminal shows only that', () => {
+  it('leaves only ASCII on an ASCII terminal', () => {
     assert.equal(escapeForTerminal('ünï\u001b', false), '\\xfcn\\xef\\x1b');
-    fc.assert(fc.property(nasty, (text) => /^[ -~]*$/.test(escapeForTerminal(text, false))));
+    fc.assert(fc.property(hostileText, (text) => /^[ -~]*$/.test(escapeForTerminal(text, false))));
   });
 });
 
-/** A cell as a reader after RFC 4180 sees it. */
+/** A cell as a reader following RFC 4180 sees it. */
 function readCell(cell: string): string {
   return cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;
 }
 
 describe('escapeForCsv', () => {
-  it('quotes where needed', () => {
+  it('quotes cells only where needed', () => {
     assert.equal(escapeForCsv('plain'), 'plain');
     assert.equal(escapeForCsv('a,b'), '"a,b"');
     assert.equal(escapeForCsv('say "hi"'), '"say ""hi"""');
@@ -80,9 +80,9 @@ describe('escapeForCsv', () => {
     assert.equal(escapeForCsv('\r=1'), "'\\x0d=1");
   });
 
-  it('is one line, one cell, and never starts a formula', () => {
+  it('gives one line and one cell that never starts a formula', () => {
     fc.assert(
-      fc.property(nasty, (text) => {
+      fc.property(hostileText, (text) => {
         const cell = escapeForCsv(text);
         assert.doesNotMatch(cell, /[\p{C}]/u);
         assert.match(cell, /^(?:[^",]*|"(?:[^"]|"")*")$/u);
@@ -97,7 +97,7 @@ describe('escapeForCsv', () => {
 describe('escapeJson', () => {
   it('keeps the meaning and lets no control or bidi character through', () => {
     fc.assert(
-      fc.property(nasty, (text) => {
+      fc.property(hostileText, (text) => {
         const json = escapeJson(JSON.stringify({ text }));
         assert.deepEqual(JSON.parse(json), { text });
         assert.doesNotMatch(json, /[\p{Cc}\u202a-\u202e\u2066-\u2069\u200b-\u200f]/u);
@@ -108,10 +108,10 @@ describe('escapeJson', () => {
 });
 
 describe('escapeForHtml', () => {
-  it('leaves no markup, no quote and nothing that hides or reorders', () => {
+  it('leaves no markup, no quote, and no character that hides or reorders text', () => {
     assert.equal(escapeForHtml(`<a href="x">'&\u202e</a>`), '&lt;a href=&quot;x&quot;&gt;&#39;&amp;\\u202e&lt;/a&gt;');
     fc.assert(
-      fc.property(nasty, (text) => {
+      fc.property(hostileText, (text) => {
         const html = escapeForHtml(text);
         assert.doesNotMatch(html, /[<>"'\p{C}]|&(?!(?:amp|lt|gt|quot|#39);)/u);
       }),

@@ -55,14 +55,14 @@ describe('formatQuantity', () => {
     );
   });
 
-  it('counts out what can be read, and shortens the rest', () => {
+  it('counts up to millions in full, and shortens larger numbers', () => {
     assert.deepEqual(
       [0, 7, 123_456, 9_999_999, 41_230_000_000_000, 0.25, -5, -12_345].map((value) => format(value, 'count')),
       ['0', '7', '123,456', '9,999,999', '41.2 T', '0.250', '-5', '-12,345'],
     );
   });
 
-  it('says something short of every number', () => {
+  it('prints any number in fewer than 40 characters', () => {
     const unit = fc.constantFrom<QuantityUnit>(
       'bytes',
       'byte_seconds',
@@ -94,7 +94,7 @@ describe('formatQuantity', () => {
 });
 
 describe('the name of a metric', () => {
-  it('tells source, subject and unit', () => {
+  it('is split into source, subject and unit', () => {
     assert.deepEqual(
       [
         'rapl_package_joules',

@@ -42,11 +42,11 @@ describe('formatBytes', () => {
     fc.assert(fc.property(anyBytes, (bytes) => formatBytes(bytes).length <= 9));
   });
 
-  it('is within half a percent of the truth', () => {
+  it('is within about half a percent of the value', () => {
     fc.assert(fc.property(anyBytes, (bytes) => Math.abs(bytesOf(formatBytes(bytes)) - bytes) <= bytes * 0.0052));
   });
 
-  it('never overstates rounded down, never understates rounded up', () => {
+  it('never overstates when rounding down, and never understates when rounding up', () => {
     fc.assert(
       fc.property(anyBytes, (bytes) => {
         assert.ok(bytesOf(formatBytes(bytes, 'down')) <= bytes * (1 + 1e-12));
@@ -67,7 +67,7 @@ describe('formatRequested', () => {
 });
 
 describe('formatDuration', () => {
-  it('reads like a clock up to a day', () => {
+  it('writes durations up to a day like a clock', () => {
     assert.equal(formatDuration(0), '0 ms');
     assert.equal(formatDuration(0.05), '50 ms');
     assert.equal(formatDuration(0.9996), '1 s');
@@ -81,7 +81,7 @@ describe('formatDuration', () => {
 });
 
 describe('formatPercent', () => {
-  it('has one decimal below ten', () => {
+  it('writes one decimal below ten', () => {
     assert.equal(formatPercent(0), '0 %');
     assert.equal(formatPercent(0.0001), '<0.1 %');
     assert.equal(formatPercent(0.096), '9.6 %');
@@ -92,7 +92,7 @@ describe('formatPercent', () => {
 });
 
 describe('formatCount, formatNumber, formatGibHours', () => {
-  it('sets thousands apart', () => {
+  it('separate thousands with commas', () => {
     assert.equal(formatCount(999), '999');
     assert.equal(formatCount(12_345), '12,345');
     assert.equal(formatCount(1_234_567), '1,234,567');
@@ -104,8 +104,8 @@ describe('formatCount, formatNumber, formatGibHours', () => {
   });
 });
 
-describe('amounts beside each other', () => {
-  it('are in one unit, which follows the largest', () => {
+describe('amounts listed together', () => {
+  it('have one unit, which follows the largest', () => {
     assert.deepEqual(formatMemoryTimes([12.3, 48], '·'), { texts: ['12.3', '48.0'], unit: 'GiB·h' });
     assert.deepEqual(formatMemoryTimes([0.0002, 0.00045], '·'), { texts: ['210', '472'], unit: 'KiB·h' });
     assert.deepEqual(formatMemoryTimes([0.02, 0.5], '·'), { texts: ['20.5', '512'], unit: 'MiB·h' });
@@ -115,7 +115,7 @@ describe('amounts beside each other', () => {
     assert.deepEqual(formatSlotTimes([0.0005, 0.001], 'slot·'), { texts: ['1.80', '3.60'], unit: 'slot·s' });
   });
 
-  it('are never 0 where there is something', () => {
+  it('are never shown as 0 unless they are', () => {
     const some = fc.double({ min: 1e-300, max: 1e9, noNaN: true });
     fc.assert(
       fc.property(some, some, (a, b) => {

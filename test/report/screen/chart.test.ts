@@ -38,18 +38,18 @@ describe('renderChart', () => {
     assert.match(lines[2] ?? '', /1\.00 GiB ┤█+$/);
   });
 
-  it('draws memory beyond the limit over its line', () => {
+  it("draws memory beyond the limit above the limit's line", () => {
     const lines = renderChart(seriesOf([GIB, 3 * GIB, GIB, GIB]), 2 * GIB, 60, screen);
     assert.match(lines[2] ?? '', /^limit 2 GiB ┤┄+█+┄+$/);
   });
 
-  it('draws nothing without anything to draw', () => {
+  it('draws nothing for a single value, for zeros only, or for steps of 0 s', () => {
     assert.deepEqual(renderChart(seriesOf([GIB]), null, 60, screen), []);
     assert.deepEqual(renderChart(seriesOf([0, 0, 0]), null, 60, screen), []);
     assert.deepEqual(renderChart(seriesOf([GIB, GIB], 0), null, 60, screen), []);
   });
 
-  it('keeps to its width and to ASCII where asked, and shows every value that is not 0', () => {
+  it('keeps to its width, to ASCII on ASCII screens, and draws every value above 0', () => {
     const values = fc.array(fc.integer({ min: 0, max: 2 ** 40 }), { minLength: 2, maxLength: 300 });
     fc.assert(
       fc.property(

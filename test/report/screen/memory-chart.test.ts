@@ -11,7 +11,7 @@ const MIB = 1024 ** 2;
 
 const exact = (bytes: number): JobRecord['peak_rss'] => provedBracket(bytes, bytes, after(30), 'sim');
 
-/** A record whose curve stands at so many bytes, its peaks there, too. */
+/** A record whose memory stays at so many bytes: its curve and its peaks. */
 const standing = (bytes: number, changes: Partial<JobRecord> = {}): JobRecord => ({
   ...modest,
   peak_rss: exact(bytes),
@@ -29,12 +29,12 @@ function captionOf(record: JobRecord): string {
 }
 
 describe('the memory chart', () => {
-  it('says what is drawn', () => {
+  it('has a caption that says what is drawn', () => {
     assert.equal(captionOf(standing(GIB)), 'RSS of all processes together');
     assert.equal(captionOf(standing(GIB, { peak_rss: exact(1.09 * GIB) })), 'RSS of all processes together');
   });
 
-  it('says why it stands far below the peak above it', () => {
+  it('explains why the curve stays far below the peak', () => {
     const peak = { ...openBracket(4.8 * GIB, after(30), 'worker'), sources: ['sample' as const] };
     const forks = captionOf(standing(81 * MIB, { peak_rss: peak, peak_rss_swap: peak }));
     assert.match(forks, /^RSS of all processes together; the peak of 4\.80 GiB counts forked processes, too,/);
@@ -42,7 +42,7 @@ describe('the memory chart', () => {
     assert.match(captionOf(standing(81 * MIB, { peak_rss: mark, peak_rss_swap: mark })), /was between two samples$/);
   });
 
-  it('names what else the limit acts on, and what is shared, where they are another figure', () => {
+  it('names swap, address space and memory without shared pages where they differ from the curve', () => {
     const caption = (changes: Partial<JobRecord>): string => captionOf(standing(GIB, changes));
     assert.match(caption({ peak_rss_swap: exact(1.5 * GIB) }), /; with swap 1\.50 GiB$/);
     assert.match(
@@ -54,7 +54,7 @@ describe('the memory chart', () => {
     assert.match(caption({ peak_footprint: upToLimit }), /; without what processes share 100 MiB$/);
   });
 
-  it('is not there without a curve', () => {
+  it('is left out without a series', () => {
     assert.deepEqual(renderMemoryChart({ ...modest, series: null }, 100, testScreen()), []);
   });
 });

@@ -7,7 +7,7 @@ import { testScreen } from '../screens';
 const screen = testScreen();
 
 describe('renderTable', () => {
-  it('aligns, also beside wide characters and colours', () => {
+  it('aligns wide and coloured characters, too', () => {
     const coloured = testScreen({ colour: true });
     const lines = renderTable(
       [{ head: 'name' }, { head: 'n', align: 'right' }, { head: 'end' }],
@@ -20,20 +20,20 @@ describe('renderTable', () => {
     assert.deepEqual(lines, ['name      n  end', `日本      5  ${coloured.style.bad('x')}`, 'a     1,234  y']);
   });
 
-  it('has no head where every head is empty, no lines without rows, no columns without content', () => {
+  it('leaves out an empty header, a table without rows, and columns without content', () => {
     assert.deepEqual(renderTable([{ head: '' }, { head: '' }], [['a', 'b']], screen), ['a  b']);
     assert.deepEqual(renderTable([{ head: 'x' }], [], screen), []);
     assert.deepEqual(renderTable([{ head: 'x' }, { head: 'empty' }], [['a', '']], screen), ['x', 'a']);
   });
 
-  it('aligns thousands of lines, quickly', () => {
+  it('aligns thousands of lines', () => {
     const rows = Array.from({ length: 5000 }, (_, index) => [String(index), 'x']);
     const lines = renderTable([{ head: 'n', align: 'right' }, { head: '' }], rows, screen);
     assert.equal(lines.length, 5001);
     assert.deepEqual([lines[0], lines[1], lines[5000]], ['   n', '   0  x', '4999  x']);
   });
 
-  it('shrinks first, then leaves out what is dispensable', () => {
+  it('shrinks columns first, then leaves out dispensable ones', () => {
     const columns = [
       { head: 'name', shrinksTo: 5 },
       { head: 'a', dispensable: 1 },
@@ -46,7 +46,7 @@ describe('renderTable', () => {
     assert.deepEqual(renderTable(columns, rows, screen, 3), ['name', 'a-lo…']);
   });
 
-  it('fills room that is left with narrower columns that had to go', () => {
+  it('fills the remaining room with narrower columns that were left out', () => {
     const columns = [{ head: 'name' }, { head: 'wide', dispensable: 1 }, { head: 'b', dispensable: 2 }];
     assert.deepEqual(renderTable(columns, [['abcd', 'x'.repeat(20), 'b']], screen, 10), ['name  b', 'abcd  b']);
   });

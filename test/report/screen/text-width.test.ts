@@ -29,7 +29,7 @@ describe('truncate', () => {
     assert.equal(truncate('abcdef', 2, '...'), '..');
   });
 
-  it('never exceeds its room', () => {
+  it('never exceeds the given width', () => {
     fc.assert(fc.property(text, fc.nat({ max: 40 }), (any, width) => displayWidth(truncate(any, width, '…')) <= width));
   });
 });

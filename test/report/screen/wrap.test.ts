@@ -11,7 +11,7 @@ describe('wrap', () => {
     assert.deepEqual(wrap('unbreakable', 4), ['unbreakable']);
   });
 
-  it('loses nothing and keeps to the width but for longer words', () => {
+  it('loses no word, and exceeds the width only for a longer word', () => {
     const words = fc.array(fc.stringMatching(/^[a-z日]{1,12}$/), { minLength: 1 });
     fc.assert(
       fc.property(words, fc.integer({ min: 1, max: 40 }), (list, width) => {

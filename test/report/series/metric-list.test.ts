@@ -24,7 +24,7 @@ const FACTS = [
 ];
 
 describe('the list of metrics', () => {
-  it('tells source, state, unit and meaning', () => {
+  it('shows source, state, unit and meaning', () => {
     assert.deepEqual(renderMetricList(FACTS, testScreen({ width: 80 })), [
       'netdev  off (every 10 s when on)',
       '  /proc/net/dev, a|b',
@@ -34,7 +34,7 @@ describe('the list of metrics', () => {
     ]);
   });
 
-  it('is a table of documentation, and of programs', () => {
+  it('is also written as Markdown, JSON and CSV', () => {
     assert.match(
       renderMetricMarkdown(FACTS).split('\n')[2] ?? '',
       /^\| `netdev_received_bytes` \| bytes \| counter \| node \| interface \| `netdev` \| `\/proc\/net\/dev a\\\|b` \| 10 \| off \| What/,

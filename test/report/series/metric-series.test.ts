@@ -14,8 +14,8 @@ function series(kind: MetricSeries['kind'], values: readonly number[], instance 
   return { metric: kind === 'counter' ? 'a_bytes' : 'b_celsius', instance, unit: '', kind, at, values };
 }
 
-describe('a series for people', () => {
-  it('is a rate where it counts, without the interval in which it began anew', () => {
+describe('a series shown to people', () => {
+  it('is a rate for a counter, without the interval in which the counter restarted', () => {
     assert.deepEqual(toReadable(series('counter', [0, 100, 100, 5, 25])), {
       at: [START + 10_000, START + 20_000, START + 40_000],
       values: [10, 0, 2],
@@ -30,11 +30,11 @@ describe('a series for people', () => {
     assert.equal(gauge.max, 5);
     assert.ok(Math.abs(gauge.mean - (5 * 1 + 1 * 1000 + 4 * 3000) / 4001) < 1e-9);
     assert.equal(summarize(series('counter', [7])), null);
-    // The interval in which it began anew counts for neither of its neighbours.
+    // The interval in which the counter restarted counts for neither of its neighbours.
     assert.deepEqual(summarize(series('counter', [0, 10, 0, 100])), { latest: 10, mean: 5.5, max: 10 });
   });
 
-  it('keeps its peaks in fewer steps', () => {
+  it('keeps its peaks when resampled to fewer steps', () => {
     assert.deepEqual(resample(series('gauge', [1, 9, 2, 3]), 2), { values: [9, 3], stepSeconds: 15 });
     fc.assert(
       fc.property(
