@@ -4,7 +4,7 @@ import { nextRequests } from '../../../src/report/advice/next-request';
 import { renderCsv } from '../../../src/report/records/csv';
 import { hostile, ordinary, selfReported, unsampled } from '../sample-records';
 
-/** A reader after RFC 4180, for one line. */
+/** Reads one line as RFC 4180 says. */
 function readLine(line: string): string[] {
   return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
     (match) => match[1]?.replaceAll('""', '"') ?? match[2] ?? '',
@@ -22,7 +22,7 @@ function rowsOf(csv: string): Record<string, string>[] {
 }
 
 describe('renderCsv', () => {
-  it('has stable columns, also without any row', () => {
+  it('has the same columns with and without rows', () => {
     assert.equal(
       renderCsv([]),
       'cluster,job_id,task_id,pe_task_id,host,run_id,owner,job_name,queue,project,pe,account,program,slots,' +
@@ -51,7 +51,7 @@ describe('renderCsv', () => {
     );
   });
 
-  it('flattens a record', () => {
+  it('writes the fields of a record into flat columns', () => {
     const [row] = rowsOf(renderCsv(nextRequests([{ record: ordinary, attempt: 2, incarnation: 1 }])));
     assert.equal(row?.job_id, '4711');
     assert.equal(row.task_id, '');
@@ -68,7 +68,7 @@ describe('renderCsv', () => {
     assert.equal(closed?.peak_rss_exact, 'true');
   });
 
-  it('tells the hosts of a parallel job', () => {
+  it('lists the hosts of a parallel job', () => {
     const hosts = [
       { host: 'node07', slots: 4 },
       { host: 'node08', slots: 2 },
@@ -82,7 +82,7 @@ describe('renderCsv', () => {
     assert.deepEqual([row?.granted_hosts, other?.granted_hosts], ['node07=4 node08=2', '']);
   });
 
-  it('is safe with what users wrote', () => {
+  it('escapes what users wrote', () => {
     const csv = renderCsv([
       { record: hostile, attempt: 1, next_time: null },
       { record: unsampled, attempt: 1, next_time: null },

@@ -5,7 +5,7 @@ import { hostile } from '../sample-records';
 import { testScreen } from '../screens';
 
 describe('describeFilter', () => {
-  it('says in words what is asked for', () => {
+  it('describes the filter in words', () => {
     assert.equal(describeFilter({}, testScreen()), '');
     assert.equal(
       describeFilter(
@@ -28,7 +28,7 @@ describe('describeFilter', () => {
     );
   });
 
-  it('is harmless', () => {
+  it('prints no control character of hostile names', () => {
     for (const unicode of [true, false]) {
       const words = describeFilter(
         { job_name: hostile.job_name ?? '', queue: hostile.queue ?? '' },

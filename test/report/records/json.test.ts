@@ -9,7 +9,7 @@ import { jobSums } from '../../../src/accounting/job-sum';
 import { asRuns, hostile, mpiMaster, mpiTask, ordinary } from '../sample-records';
 
 describe('renderJson', () => {
-  it('holds every field of the record, the attempt and its classes', async () => {
+  it('holds every field of the record, its attempt, its advice and its classes', async () => {
     const runs = withClasses([{ record: ordinary, attempt: 2, incarnation: 1 }], await loadRules(''));
     const text = renderJson(nextRequests(runs));
     const classes = runs[0]?.classes;
@@ -33,7 +33,7 @@ describe('renderJson', () => {
     assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\u202e]/u);
   });
 
-  it('adds what parallel jobs are as a whole, one run a line', () => {
+  it('adds the sums of parallel jobs, one run per line', () => {
     const runs = asRuns([mpiMaster(2), mpiTask(1), mpiTask(2)]);
     const sums = jobSums(runs);
     const text = renderJson(nextRequests(runs), sums);
@@ -43,7 +43,7 @@ describe('renderJson', () => {
     assert.equal(text.split('\n').length, 3 + 1 + 1 + 3);
   });
 
-  it('is one record a line', () => {
+  it('writes one record per line', () => {
     const one = { record: ordinary, attempt: 1, next_time: null };
     assert.equal(renderJson([one, one, one]).split('\n').length, 6);
     assert.equal(renderJson([]), '{"schema":1,"records":[]}\n');

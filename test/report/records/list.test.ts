@@ -75,9 +75,9 @@ const report = {
 };
 
 describe('renderRecordList', () => {
-  it('shows a line per record', () => assertGolden('owner', renderRecordList(report, testScreen())));
+  it('shows one line per record', () => assertGolden('owner', renderRecordList(report, testScreen())));
 
-  it('names the complexes that the shown jobs are judged by', () => {
+  it('names the complexes that the limits of the listed jobs come from', () => {
     const text = (...shown: readonly JobRecord[]): string =>
       renderRecordList({ ...report, lines: toLines(shown, 'time') }, testScreen()).join('\n');
     assert.match(text(reservingOnly), /\nlimit: mem_free on the host; peak/);
@@ -89,16 +89,16 @@ describe('renderRecordList', () => {
     assert.match(renderRecordList(chosen, testScreen()).join('\n'), /4721 +mem_free 4 GiB\n4711 +4 GiB\n/);
   });
 
-  it('shows a line per job', () =>
+  it('shows one line per job', () =>
     assertGolden('owner-by-job', renderRecordList({ ...report, lines: toJobLines(records, 'unused') }, testScreen())));
 
-  it('names a parallel job of which a slave task ended last', () => {
+  it('names a parallel job whose slave task ended last', () => {
     const lines = toJobLines([{ ...mpiMaster(1), ended_at: after(5000) }, mpiTask(1)], 'time');
     const text = renderRecordList({ ...report, lines }, testScreen()).join('\n');
     assert.match(text, /\(1 slave task\) +cfd_solve /);
   });
 
-  it('keeps within 60 and 80 columns, harmless', () => {
+  it('keeps to 60 and 80 columns, and prints no control character', () => {
     const views = [OWNER_COLUMNS, MANY_OWNERS_COLUMNS].flatMap((columns) =>
       [toLines(records, 'time'), toJobLines(records, 'time')].map((lines) => ({ columns, lines })),
     );
@@ -114,18 +114,18 @@ describe('renderRecordList', () => {
           }
   });
 
-  it('shows a line per job on 60 columns', () => {
+  it('shows one line per job on 60 columns', () => {
     const lines = toJobLines(records, 'time');
     const screen = testScreen({ width: 60 });
     assertGolden('narrow/owner-by-job', renderRecordList({ ...report, lines, view: { ...view, width: 60 } }, screen));
   });
 
-  it('tells how much is not shown', () => {
+  it('says how many records are not shown', () => {
     const lines = renderRecordList({ ...report, lines: report.lines.slice(0, 5) }, testScreen());
     assert.equal(lines.at(-1), '5 of 28 records shown: --limit N, --sort KEY');
   });
 
-  it("shows Grid Engine's figure where no peak was measured, marked as such", () => {
+  it("shows Grid Engine's figure where no peak was measured, marked with ~", () => {
     const counted = { ...unsampled, peak_rss: null, grid_engine: tenMinutesOf({ maxvmem_bytes: 6 * 1024 ** 3 }) };
     const lines = renderRecordList({ ...report, lines: toLines([ordinary, counted], 'time') }, testScreen()).join('\n');
     assert.match(lines, /tiny\.sh .* ~6\.00 GiB /);
@@ -137,7 +137,7 @@ describe('renderRecordList', () => {
     assert.equal(lines.match(/~\d/g)?.length, 3);
   });
 
-  it('has totals of small jobs in units that show them', () => {
+  it('prints totals of small jobs in small units', () => {
     const small = {
       ...totals,
       used_gib_hours: 0.0002,
@@ -151,7 +151,7 @@ describe('renderRecordList', () => {
     assert.match(text, /1\.20 of 1\.50 slot·s +80 %/);
   });
 
-  it('bears totals without anything in them', () => {
+  it('renders totals that are all 0', () => {
     const none = Object.fromEntries(Object.keys(totals).map((name) => [name, 0])) as Record<keyof Totals, number>;
     assert.match(renderRecordList({ ...report, totals: none }, testScreen()).join('\n'), /0 GiB·h, nothing requested/);
     const unsampledOnly = renderRecordList({ ...report, totals: { ...none, requested_gib_hours: 5 } }, testScreen());
@@ -160,12 +160,12 @@ describe('renderRecordList', () => {
 });
 
 describe('toLines, toJobLines', () => {
-  it('put the latest first', () => {
+  it('put the latest job first', () => {
     const ended = toLines([killedAtLimit, ordinary, running], 'time').map(([record]) => record.job_id);
     assert.deepEqual(ended, [running.job_id, ordinary.job_id, killedAtLimit.job_id]);
   });
 
-  it('put the largest sum of an array first', () => {
+  it('put the array with the largest sum first', () => {
     const [first] = toJobLines([selfReported, ...arrayOfTwenty], 'unused');
     assert.equal(first?.length, 20);
   });

@@ -14,12 +14,12 @@ process.env.TZ = 'Europe/Berlin';
 const records = [...MANY_OWNERS, unsampled, firstRun];
 
 describe('renderRecordTable', () => {
-  it('shows every column there is', () => {
+  it('shows all columns', () => {
     const view = { columns: RECORD_COLUMN_NAMES, chosen: true, width: null };
     assertGolden('record-columns-all', renderRecordTable(toJobLines(records, 'time'), view, testScreen()).lines);
   });
 
-  it('shows whose the jobs are, where they are of many', () => {
+  it('shows owners where the jobs are of several', () => {
     const view = { columns: MANY_OWNERS_COLUMNS, chosen: false, width: 100 };
     assertGolden(
       'record-columns',
@@ -27,7 +27,7 @@ describe('renderRecordTable', () => {
     );
   });
 
-  it('leaves out the last of the columns that were chosen, and says which', () => {
+  it('drops the last of the chosen columns on a narrow screen, and names them', () => {
     const columns = ['ended', 'owner', 'started', 'submitted', 'peak', 'used', 'requested', 'queue', 'host'] as const;
     for (const width of [60, 80, 100]) {
       const table = renderRecordTable(toLines(records, 'time'), { columns, chosen: true, width }, testScreen());
@@ -41,7 +41,7 @@ describe('renderRecordTable', () => {
 });
 
 describe('renderRecordColumns', () => {
-  it('says what each is called and what it says', () => {
+  it('gives the name and the meaning of each column', () => {
     const lines = renderRecordColumns(testScreen({ width: 160 }));
     assert.equal(lines.length, RECORD_COLUMN_NAMES.length + 1);
     for (const line of renderRecordColumns(testScreen({ width: 60 }))) assert.ok(line.length <= 60, line);

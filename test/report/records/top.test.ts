@@ -31,7 +31,7 @@ async function topOwners(changes: Partial<TopReport> = {}): Promise<TopReport> {
 }
 
 describe('renderTop', () => {
-  it('shows who left most of what was asked for', async () =>
+  it('ranks owners by the requested memory they left unused', async () =>
     assertGolden('top-owners', renderTop(await topOwners(), testScreen())));
 
   it('ranks by a count', async () =>
@@ -40,7 +40,7 @@ describe('renderTop', () => {
       renderTop(await topOwners({ by: 'failed', filter: 'project genome' }), testScreen({ unicode: false })),
     ));
 
-  it('keeps within any width, harmless, whatever it ranks by', async () => {
+  it('keeps to any width in any ranking, and prints no control character', async () => {
     for (const by of RANKING_NAMES)
       for (const width of [60, 80, 140])
         for (const unicode of [true, false]) {
@@ -56,7 +56,7 @@ describe('renderTop', () => {
         }
   });
 
-  it('tells how many it leaves out', async () => {
+  it('says how many groups are left out', async () => {
     const report = await topOwners();
     const lines = renderTop({ ...report, groups: report.groups.slice(0, 1) }, testScreen());
     assert.equal(lines.at(-1), `1 of ${report.all} shown: --limit N`);
@@ -64,7 +64,7 @@ describe('renderTop', () => {
 });
 
 describe('rankGroups', () => {
-  it('puts the largest first, equal ones by name, and leaves out who has nothing of it', () => {
+  it('sorts by size, then by name, and leaves out groups that have none', () => {
     const group = (key: string | null, failed: number): { key: string | null; totals: typeof NO_TOTALS } => ({
       key,
       totals: { ...NO_TOTALS, records: 5, failed },
@@ -91,7 +91,7 @@ describe('unused memory', () => {
   const sampled = { ...NO_TOTALS, records: 1, requested_with_peak_gib_hours: 3, peak_with_request_gib_hours: 1 };
   const group = (key: string, totals: typeof NO_TOTALS): { key: string; totals: typeof NO_TOTALS } => ({ key, totals });
 
-  it("is by Grid Engine's figure where there is no peak, and marked: one sampled job hides no others", async () => {
+  it("counts by Grid Engine's figure (~) without a peak, also where another job was sampled", async () => {
     const groups = [group('sampled', { ...sampled, unused_gib_hours: 2 }), group('imported', byGridEngine)];
     const totals = sumTotals({ ...sampled, unused_gib_hours: 2 }, byGridEngine);
     const report = await topOwners({ groups: rankGroups(groups, RANKINGS.unused), all: 2, totals });
@@ -104,7 +104,7 @@ describe('unused memory', () => {
 });
 
 describe('renderTopJson, renderTopCsv', () => {
-  it('give programs the same figures', async () => {
+  it('give programs the figures of the screen', async () => {
     const report = await topOwners({ by: 'cpu' });
     const json = JSON.parse(renderTopJson(report)) as {
       readonly groups: readonly { readonly key: string; readonly value: number; readonly share: number }[];
@@ -121,13 +121,13 @@ describe('renderTopJson, renderTopCsv', () => {
 });
 
 describe('the rankings', () => {
-  it('are all told by --by help', () => {
+  it('are all listed by `--by help`', () => {
     const lines = renderRankings(testScreen({ width: 160 }));
     assert.equal(lines.length, RANKING_NAMES.length + 1);
     for (const line of renderRankings(testScreen({ width: 60 }))) assert.ok(line.length <= 60, line);
   });
 
-  it('are of nothing where there is nothing, and grow with what is added', () => {
+  it('give 0 for empty totals, and add up', () => {
     const some = { ...NO_TOTALS, unused_gib_hours: 2, cpu_seconds: 3600 };
     for (const name of RANKING_NAMES) assert.equal(RANKINGS[name].of(NO_TOTALS), 0);
     assert.equal(RANKINGS.unused.of(sumTotals(some, some)), 4);

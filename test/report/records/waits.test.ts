@@ -29,7 +29,7 @@ const started = ({ job, gib, wait, more = {} }: Given): JobRecord => ({
   ...more,
 });
 
-/** So many jobs that waited 1, 2, 3 ... times as long. */
+/** Jobs that waited 1, 2, 3 ... times `wait` seconds. */
 const jobs = (count: number, first: number, { gib, wait, more }: Omit<Given, 'job'>): JobRecord[] =>
   Array.from({ length: count }, (_, index) =>
     started({ job: first + index, gib, wait: wait * (index + 1), ...(more === undefined ? {} : { more }) }),
@@ -38,8 +38,8 @@ const jobs = (count: number, first: number, { gib, wait, more }: Omit<Given, 'jo
 const small = jobs(7, 100, { gib: 4, wait: 10 });
 const large = jobs(5, 200, { gib: 300, wait: 3600 });
 
-describe('waits by size of request', () => {
-  it('are medians of each queue and size', () => {
+describe('wait times by size of the request', () => {
+  it('are medians for each queue and size', () => {
     assert.deepEqual(waitsOf(firstWaits([...large, ...small])), [
       {
         queue: 'all.q',
@@ -51,7 +51,7 @@ describe('waits by size of request', () => {
     ]);
   });
 
-  it('count a job once, with its first start, and nothing that says nothing', () => {
+  it('count a job once, at its first start, and leave out records without a size, a queue or a wait', () => {
     const again = started({ job: 100, gib: 4, wait: 90_000, more: { run_id: 'badcafe.9.9' } });
     const nothing = [
       started({ job: 1, gib: null, wait: 5 }),
@@ -66,7 +66,7 @@ describe('waits by size of request', () => {
     );
   });
 
-  it('are shown where a queue has enough jobs of two sizes, the busiest queues first', () => {
+  it('are shown for queues with enough jobs of two sizes, the busiest queue first', () => {
     const few = jobs(4, 300, { gib: 8, wait: 1, more: { queue: 'few.q@node01' } });
     const one = jobs(50, 400, { gib: 8, wait: 1, more: { queue: 'one.q' } });
     const busy = [4, 8, 32].flatMap((gib, index) =>
@@ -82,7 +82,7 @@ describe('waits by size of request', () => {
     );
   });
 
-  it('are a table of an owner’s list, harmless', () => {
+  it('are a table below an owner’s list, without control characters', () => {
     const queue = '=cmd\u001b[31m';
     const hostile = [...small, ...large].map((record) => ({ ...record, queue }));
     const list = {
