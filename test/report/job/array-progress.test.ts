@@ -19,7 +19,7 @@ const listed = (running: string, waiting: string): ListedTasks => ({
   waiting: expandTasks(waiting),
 });
 
-/** Task `task`, whose record is of so many seconds before Grid Engine's lists. */
+/** Task `number`; its record is so many seconds older than Grid Engine's lists. */
 function task(number: number, status: 'finished' | 'running', age = 60): JobRecord {
   const [first = ordinary] = arrayOfTwenty;
   const ended = status === 'running' ? { ended_at: null, exit_status: null, signal: null } : {};
@@ -37,7 +37,7 @@ const lastLine = (runs: readonly JobRun[], tasks: ListedTasks | null): string =>
   return renderJob(report, { detail: 'full', allTasks: false }, testScreen()).at(-1) ?? '';
 };
 
-describe('how far an array job is', () => {
+describe('the progress of an array job', () => {
   const runs = asRuns([...[1, 2, 3].map((number) => task(number, 'finished')), task(4, 'running')]);
 
   it('is one line below its tasks', () => {
@@ -45,7 +45,7 @@ describe('how far an array job is', () => {
     assert.equal(lastLine(runs.slice(0, 1), listed('2,3', '')), '  1 of 3 tasks has ended, 2 run, 0 to come');
   });
 
-  it('is not said where Grid Engine is silent, and null in JSON', () => {
+  it('is left out where Grid Engine does not answer, and null in JSON', () => {
     const { arrays, ...rest } = { job_id: 4720, runs, older: 0, newer: 0, arrays: arraysAmong(runs, () => null) };
     const lines = renderJob({ ...rest, arrays }, { detail: 'full', allTasks: false }, testScreen());
     assert.deepEqual(lines, renderJob(rest, { detail: 'full', allTasks: false }, testScreen()));
@@ -60,7 +60,7 @@ describe('how far an array job is', () => {
     );
   });
 
-  it('counts the tasks that run without a record yet', () => {
+  it('counts the tasks that run and have no record yet', () => {
     assert.deepEqual(progressOf(runs, listed('4,5,6', '7-10:1')), {
       ...progressOf(runs, null),
       running: 3,
@@ -68,22 +68,22 @@ describe('how far an array job is', () => {
     });
   });
 
-  it('counts a task that waits to run again as to come, one that runs again as running', () => {
+  it('counts a task that waits to run again as to come, and one that runs again as running', () => {
     const { ended, running, to_come: waiting } = progressOf(runs, listed('2,4', '3,5-6:1'));
     assert.deepEqual([ended, running, waiting], [1, 2, 3]);
   });
 
-  it('believes a record that is newer than the lists', () => {
+  it('follows a record that is newer than the lists', () => {
     const newer = asRuns([task(1, 'finished', -5), task(2, 'running', -5), task(3, 'finished')]);
     const { ended, running, to_come: waiting } = progressOf(newer, listed('1', '2-10:1'));
     assert.deepEqual([ended, running, waiting], [1, 1, 8]);
   });
 
-  it('counts the tasks that wait however many they are', () => {
+  it('counts the waiting tasks, however many they are', () => {
     assert.equal(progressOf(runs, listed('4', '5-4000000000:1')).to_come, 3_999_999_996);
   });
 
-  it('is of array jobs alone', () => {
+  it('exists for array jobs only', () => {
     const plain = asRuns([ordinary]);
     assert.equal(arraysAmong(plain, () => listed('1', '2')).size, 0);
     assert.deepEqual([...arraysAmong([...plain, ...runs], () => null).keys()], [...new Set(runs.map(jobKey))]);

@@ -12,7 +12,7 @@ const chosen = (choice: TaskChoice): readonly unknown[] =>
   chooseTasks(tasks, choice).map(([record]) => record?.task_id ?? null);
 
 describe('chooseTasks', () => {
-  it('takes the fullest, the failed, the first', () => {
+  it('takes the tasks with the highest peaks, the failed ones, or the first ones', () => {
     assert.deepEqual(chosen({ worst: 3 }), [7, 3, 14]);
     assert.deepEqual(chosen({ failed: true }), [7]);
     assert.deepEqual(chosen({ limit: 2 }), [1, 2]);
@@ -20,7 +20,7 @@ describe('chooseTasks', () => {
     assert.equal(chosen({}).length, 20);
   });
 
-  it('is what a screen lists', () => {
+  it('decides which tasks a screen lists', () => {
     const report = { job_id: 4720, runs: asRuns(arrayOfTwenty), older: 0, newer: 0 };
     const lines = renderJob(report, { allTasks: false, tasks: { worst: 2 } }, testScreen());
     assert.deepEqual(
@@ -31,7 +31,7 @@ describe('chooseTasks', () => {
   });
 });
 
-describe('tasks that nobody sampled', () => {
+describe('array tasks that were not sampled', () => {
   const counted = arrayOfTwenty.map((record) => ({
     ...record,
     ...{ status: 'unsampled' as const, trust: 'accounting' as const, exit_status: 0, signal: 0, failed: 0 },
@@ -46,7 +46,7 @@ describe('tasks that nobody sampled', () => {
       testScreen(),
     ).join('\n');
 
-  it('are the worst of very many, of equal ones the first', () => {
+  it('are chosen by memory among thousands, and by number among equal ones', () => {
     const [first] = counted;
     assert.ok(first !== undefined);
     const many = Array.from({ length: 5000 }, (_, index) => {
@@ -60,7 +60,7 @@ describe('tasks that nobody sampled', () => {
     assert.deepEqual(numbers(chooseTasks(many, { worst: 7 })), numbers(fullest));
   });
 
-  it("are worst by Grid Engine's figure", () => {
+  it("are ranked by Grid Engine's figure", () => {
     assert.deepEqual(
       chooseTasks(
         counted.map((record) => [record]),
@@ -73,7 +73,7 @@ describe('tasks that nobody sampled', () => {
     assert.match(lines(counted), /^ +6 .*~106 MiB/m);
   });
 
-  it('are worst by it, too, where it may be a sum over the hosts of a parallel task', () => {
+  it("are ranked by Grid Engine's figure also where it may be a sum over the hosts of a parallel task", () => {
     const parallel = counted.map((record) => ({ ...record, pe: 'mpi', slots: 4, host_slots: null }));
     assert.match(lines(parallel), /worst: task 6 on node\d+, ~106 MiB \(sum over hosts\) of 2 GiB by Grid Engine/);
     assert.match(lines(parallel), /memory by maxvmem, sum over hosts +~100 MiB +~103 MiB +~106 MiB +20$/m);
@@ -86,7 +86,7 @@ describe('tasks that nobody sampled', () => {
     assert.match(brief, /^Memory: median ~103 MiB, most ~106 MiB \(task 20\), sum over hosts$/m);
   });
 
-  it('are weighed with all that was counted of them, line by line', () => {
+  it('are ranked by the accounting lines of all their slave tasks', () => {
     const lineOf = (task_id: number, pe_task_id: string | null, gib: number): JobRecord => ({
       ...(counted[0] ?? assert.fail()),
       ...{ task_id, pe: 'mpi', slots: 4, host_slots: null, granted_hosts: null, pe_task_id },
@@ -102,7 +102,7 @@ describe('tasks that nobody sampled', () => {
     );
   });
 
-  it('are not named worst where nothing is known', () => {
+  it('have no worst task where nothing is known', () => {
     assert.doesNotMatch(lines(unknown), /worst|^ +1 +node/m);
   });
 });

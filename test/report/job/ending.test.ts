@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { describeEnding, endingLabel, endingSignal, succeeded } from '../../../src/report/job/ending';
 import { killedAtLimit, lost, ordinary, running, unsampled } from '../sample-records';
 
-describe('how a job ended', () => {
-  it('names exit statuses and signals', () => {
+describe('the end of a job', () => {
+  it('is described by exit status and signal', () => {
     assert.equal(describeEnding(ordinary), 'exit status 0');
     assert.equal(
       describeEnding(killedAtLimit),
@@ -16,7 +16,7 @@ describe('how a job ended', () => {
     assert.equal(describeEnding(lost), 'exit status not known');
   });
 
-  it('has a label for every state', () => {
+  it('has a label in every state', () => {
     const label = (changes: object): string => endingLabel({ ...ordinary, ...changes });
     assert.equal(label({}), 'ok');
     assert.equal(label({ exit_status: 1 }), 'exit 1');
@@ -32,7 +32,7 @@ describe('how a job ended', () => {
     assert.equal(endingLabel({ ...unsampled, exit_status: null, signal: null }), 'unsampled');
   });
 
-  it('knows when it does not know', () => {
+  it('counts as neither success nor failure where it is unknown', () => {
     assert.equal(succeeded(lost), null);
     assert.equal(succeeded(ordinary), true);
     assert.equal(succeeded({ ...ordinary, failed: 100 }), false);

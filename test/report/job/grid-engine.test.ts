@@ -27,24 +27,24 @@ const account: GridEngineAccount = {
   lines: 1,
 };
 
-const with_ = (changes: Partial<GridEngineAccount>): JobRecord => ({
+const accountedJob = (changes: Partial<GridEngineAccount>): JobRecord => ({
   ...ordinary,
   grid_engine: { ...account, ...changes },
 });
 
-const line = (record: JobRecord, dialect?: Parameters<typeof renderGridEngine>[3], name = 'maxvmem'): string =>
+const lineNamed = (record: JobRecord, dialect?: Parameters<typeof renderGridEngine>[3], name = 'maxvmem'): string =>
   renderGridEngine(record, 90, testScreen(), dialect).find((one) => one.startsWith(name)) ?? '';
 
 describe('renderGridEngine', () => {
-  it('stands in a job’s report', () => {
-    const runs = [{ record: { ...with_({}), series: null }, attempt: 1, incarnation: 1 }];
+  it('is a part of the job report', () => {
+    const runs = [{ record: { ...accountedJob({}), series: null }, attempt: 1, incarnation: 1 }];
     const report = { job_id: 4711, runs, older: 0, newer: 0 };
     assertGolden('joined', renderJob(report, { detail: 'full', allTasks: false }, testScreen()));
   });
 
-  it('is submitted on one line, in short where there is room for it', () => {
+  it('shows the submit command on one line, shortened to the screen', () => {
     const shown = (changes: Partial<GridEngineAccount>, more: Partial<JobRecord> = {}): readonly string[] => {
-      const runs = [{ record: { ...with_(changes), ...more }, attempt: 1, incarnation: 1 }];
+      const runs = [{ record: { ...accountedJob(changes), ...more }, attempt: 1, incarnation: 1 }];
       return renderJob({ job_id: 4711, runs, older: 0, newer: 0 }, { allTasks: false }, testScreen({ width: 60 }));
     };
     const lines = (text: readonly string[]): readonly string[] => text.filter((one) => one.includes('Submitted'));
@@ -58,39 +58,45 @@ describe('renderGridEngine', () => {
     assert.doesNotMatch(hostileLine, /\p{C}/u);
   });
 
-  it('says nothing where Grid Engine’s line has not come', () => {
+  it('shows nothing before Grid Engine’s accounting line has come', () => {
     assert.deepEqual(renderGridEngine(ordinary, 90, testScreen()), []);
   });
 
-  it('compares maxvmem with what it is in its dialect', () => {
-    assert.match(line(with_({}), 'sge8.1.9'), /1\.52 GiB +≥ 1\.53 GiB +RSS and swap of all processes$/);
-    assert.match(line(with_({}), 'sge6.2'), /1\.52 GiB .*address spaces of all processes$/);
+  it('compares maxvmem with the figure that it means in its dialect', () => {
+    assert.match(lineNamed(accountedJob({}), 'sge8.1.9'), /1\.52 GiB +≥ 1\.53 GiB +RSS and swap of all processes$/);
+    assert.match(lineNamed(accountedJob({}), 'sge6.2'), /1\.52 GiB .*address spaces of all processes$/);
   });
 
-  it('calls maxrss what it is in its dialect', () => {
-    assert.match(line(with_({}), 'sge8.1.9', 'maxrss'), /819 MiB +the largest process$/);
-    assert.match(line(with_({}), 'ocs', 'maxrss'), /819 MiB +≥ \S+ GiB +RSS of all processes$/);
-    const bySystemd = with_({ maxvmem_bytes: null });
-    assert.match(line(bySystemd, 'ocs', 'maxrss'), /819 MiB +the cgroup's memory, page cache included$/);
-    assert.match(line(with_({}), 'univa', 'maxrss'), /the largest process, or as its version counts$/);
+  it('explains maxrss as its dialect means it', () => {
+    assert.match(lineNamed(accountedJob({}), 'sge8.1.9', 'maxrss'), /819 MiB +the largest process$/);
+    assert.match(lineNamed(accountedJob({}), 'ocs', 'maxrss'), /819 MiB +≥ \S+ GiB +RSS of all processes$/);
+    const bySystemd = accountedJob({ maxvmem_bytes: null });
+    assert.match(lineNamed(bySystemd, 'ocs', 'maxrss'), /819 MiB +the cgroup's memory, page cache included$/);
+    assert.match(lineNamed(accountedJob({}), 'univa', 'maxrss'), /the largest process, or as its version counts$/);
   });
 
-  it('tells what it is by the figure where the dialect is not known, or that it does not know', () => {
-    assert.match(line(with_({})), /RSS and swap of all processes, by the figure$/);
+  it('infers the meaning of maxvmem from the figure where the dialect is unknown, or says that it depends', () => {
+    assert.match(lineNamed(accountedJob({})), /RSS and swap of all processes, by the figure$/);
     const { peak_vmem: vmem } = ordinary;
     assert.ok(vmem);
-    assert.match(line(with_({ maxvmem_bytes: vmem.lower_bytes })), /address spaces of all processes, by the figure$/);
-    assert.match(line(with_({ maxvmem_bytes: 100 * GIB })), /100 GiB +RSS and swap, or address spaces: by version$/);
-    assert.match(line({ ...with_({}), peak_rss_swap: null, peak_vmem: null }), /: by version$/);
+    assert.match(
+      lineNamed(accountedJob({ maxvmem_bytes: vmem.lower_bytes })),
+      /address spaces of all processes, by the figure$/,
+    );
+    assert.match(
+      lineNamed(accountedJob({ maxvmem_bytes: 100 * GIB })),
+      /100 GiB +RSS and swap, or address spaces: by version$/,
+    );
+    assert.match(lineNamed({ ...accountedJob({}), peak_rss_swap: null, peak_vmem: null }), /: by version$/);
   });
 
-  it('adds up the lines of a parallel job', () => {
+  it('adds up the accounting lines of a parallel job', () => {
     assert.equal(wholeAccount([ordinary]), null);
-    const one = with_({});
+    const one = accountedJob({});
     assert.equal(wholeAccount([ordinary, one]), one.grid_engine);
     const whole = wholeAccount([
       one,
-      with_({ wallclock_seconds: 6000, io_gib: null, deleted_by: 'bob@login' }),
+      accountedJob({ wallclock_seconds: 6000, io_gib: null, deleted_by: 'bob@login' }),
       ordinary,
     ]);
     assert.deepEqual(whole, {
@@ -107,8 +113,8 @@ describe('renderGridEngine', () => {
     });
   });
 
-  it('is harmless, and keeps within its width', () => {
-    const record = with_({ deleted_by: `${hostile.owner ?? ''}@${hostile.job_name ?? ''}`, io_gib: 1e15 });
+  it('keeps to its width, and prints no control character', () => {
+    const record = accountedJob({ deleted_by: `${hostile.owner ?? ''}@${hostile.job_name ?? ''}`, io_gib: 1e15 });
     for (const unicode of [true, false])
       for (const text of renderGridEngine(record, 50, testScreen({ unicode }))) {
         assert.ok(displayWidth(text) <= 50, text);

@@ -11,7 +11,7 @@ const onHosts = (count: number): JobSum =>
 const hostLines = (lines: readonly string[]): readonly string[] => lines.filter((line) => /^node\d+/.test(line));
 
 describe('renderHostTable', () => {
-  it('lists twenty hosts, those with most and least; all when asked', () => {
+  it('lists the twenty hosts with most and least memory, and all of them when asked', () => {
     const lines = renderHostTable(onHosts(64), false, 90, testScreen());
     assert.equal(hostLines(lines).length, 20);
     assert.match(lines[1] ?? '', /^node01 .* master \+ 1 /);
@@ -22,14 +22,14 @@ describe('renderHostTable', () => {
     assert.equal(hostLines(renderHostTable(onHosts(20), false, 90, testScreen())).length, 20);
   });
 
-  it('marks the most and the least loaded where there is room', () => {
+  it('marks the hosts with most and least memory where there is room', () => {
     const lines = renderHostTable(onHosts(4), false, 130, testScreen({ width: 140 }));
     assert.match(lines[1] ?? '', /least memory$/);
     assert.match(lines[4] ?? '', /most memory$/);
     assert.match(lines.join('\n'), /memory per slot: on node04 1\.\d\d times what it was on node01/);
   });
 
-  it('says nothing of an imbalance that is none', () => {
+  it('mentions no imbalance where there is none', () => {
     const even = sumOfJob([mpiMaster(2), mpiTask(1), { ...mpiTask(2), peak_rss: mpiTask(1).peak_rss }], 1);
     const lines = renderHostTable({ ...even, cpu_imbalance: null }, false, 130, testScreen({ width: 140 }));
     assert.doesNotMatch(lines.join('\n'), /most|times/);
@@ -40,7 +40,7 @@ describe('renderHostTable', () => {
     );
   });
 
-  it('names hosts without a record, as many as are good to read, and harmless', () => {
+  it('names hosts without a record, shortens a long list, and prints no control character', () => {
     const hosts = Array.from({ length: 12 }, (_, index) => ({ host: `n\u001b[3${index}m`, slots: 1 }));
     const sum = sumOfJob([{ ...mpiMaster(1), granted_hosts: [{ host: 'node01', slots: 16 }, ...hosts] }], 1);
     const lines = renderHostTable(sum, false, 90, testScreen());

@@ -15,7 +15,7 @@ const run = fc
   })
   .map(({ attempt, incarnation, ...key }): JobRun => ({ record: recordOf(key), attempt, incarnation }));
 
-it('groups the records of each run, whatever their order', () => {
+it('runGroups groups the records of each run, whatever their order', () => {
   const jobOf = ({ record, incarnation }: JobRun): string =>
     JSON.stringify([record.cluster, record.job_id, incarnation]);
   const runOf = ({ record, attempt }: JobRun): string => JSON.stringify([record.task_id, attempt]);

@@ -13,7 +13,7 @@ function killed(task: JobRecord): JobRecord {
 }
 
 describe('wholeOf', () => {
-  it('is one record of all hosts, and one of each', () => {
+  it('gives one record for the whole job and one per host', () => {
     const { total, hosts, fullest } = wholeOf([mpiMaster(2), mpiTask(1), mpiTask(2), mpiTask(2, 2)]);
     assert.equal(total.slots, 32);
     assert.equal(total.h_vmem?.limit_bytes, 64 * GIB);
@@ -35,10 +35,10 @@ describe('wholeOf', () => {
     assert.deepEqual([advice?.kind, advice?.request, advice?.guess], ['raise', 'h_vmem=3G', true]);
   });
 
-  it('advises by the memory of a whole host, and by the address space of each process under its own limit', () => {
+  it('advises by the memory of a whole host, and by the address space of the largest process', () => {
     const fat = provedBracket(30 * GIB, 30 * GIB, null, 'solver');
     const byProcess = adviseRequest(wholeOf([mpiMaster(1), { ...mpiTask(1), peak_process_vmem: fat }]).needs);
-    // A process may use what its host was granted: 30 GiB and 20 % on 16 slots.
+    // A process may use what its host was granted: 30 GiB and 20 % headroom on 16 slots.
     assert.deepEqual([byProcess?.request, byProcess?.need.quantity], ['h_vmem=2.3G', 'peak_process_vmem']);
     const held = provedBracket(28 * GIB, 28 * GIB, null, 'solver');
     const task = { ...mpiTask(1), peak_rss: held, peak_rss_swap: held };
@@ -46,14 +46,14 @@ describe('wholeOf', () => {
     assert.deepEqual([byHost?.request, byHost?.slots], ['h_vmem=2.2G', 16]);
   });
 
-  it('is the record itself of a job on one host', () => {
+  it('returns the record itself for a job on one host', () => {
     const { sum, total, hosts, fullest, memoryHost, needs } = wholeOf([ordinary]);
     assert.equal(sum, null);
     for (const record of [total, fullest, memoryHost]) assert.equal(record, ordinary);
     assert.deepEqual([hosts, needs], [[ordinary], [ordinary]]);
   });
 
-  it('makes do without the master', () => {
+  it("works without the master's record", () => {
     const { sum, total, hosts } = wholeOf([mpiTask(2), mpiTask(3)]);
     assert.deepEqual([sum?.slots, hosts.length, total.status, total.exit_status], [32, 2, 'finished', 0]);
   });

@@ -123,7 +123,7 @@ describe('renderJob', () => {
     });
   }
 
-  it('is six lines with brief, as wide as the screen at most but for the request', () => {
+  it('has six lines with --brief', () => {
     for (const report of Object.values(samples)) {
       const lines = renderJob(report, { ...short, detail: 'brief' }, testScreen({ width: 80 }));
       assert.deepEqual(
@@ -133,7 +133,7 @@ describe('renderJob', () => {
     }
   });
 
-  it('says with brief where nothing is to change and where nothing is known, and cuts a long cause with a mark', () => {
+  it('says with --brief that nothing is to change or nothing is known, and shortens a long cause', () => {
     const brief = (record: JobRecord): readonly string[] =>
       renderJob(reportOf(asRuns([record])), { ...short, detail: 'brief' }, testScreen({ width: 60 }));
     const fitting = { ...modest, h_vmem: { request_bytes: 1.4 * GIB, limit_bytes: 1.4 * GIB, per: 'slot' as const } };
@@ -144,7 +144,7 @@ describe('renderJob', () => {
     assert.match(killed[1] ?? '', /^State: killed by SIGKILL .*…$/);
   });
 
-  it('says what its cgroup held at most where no process was measured', () => {
+  it("shows the cgroup's peak as an upper bound where no process was measured", () => {
     const peak_footprint = bracketOf(0, 10_465_280, { sources: ['cgroup'] });
     const lines = renderJob(
       reportOf(asRuns([{ ...unsampled, peak_rss: null, peak_footprint }])),
@@ -154,7 +154,7 @@ describe('renderJob', () => {
     assert.match(lines.join('\n'), /Memory .* at most 9\.99 MiB$/m);
   });
 
-  it("shows a parallel job's CPU over its slots and memory over its hosts where only its line is known", () => {
+  it("sums a parallel job's CPU over slots and memory over hosts where only its accounting line is known", () => {
     const line: JobRecord = {
       ...unsampled,
       ...{ trust: 'accounting', peak_rss: null, pe: 'smp', slots: 16, host_slots: null },
@@ -166,7 +166,7 @@ describe('renderJob', () => {
     assert.match(lines, /16 slots +1:00:00 CPU time +6\.3 %/);
   });
 
-  it('means the same with colours', () => {
+  it('shows the same text with colours', () => {
     // eslint-disable-next-line no-control-regex -- our own colour codes
     const codes = /\u001b\[\d+m/g;
     for (const report of Object.values(samples)) {
@@ -177,7 +177,7 @@ describe('renderJob', () => {
     }
   });
 
-  it('counts the earlier runs of re-run tasks of an array', () => {
+  it('counts the earlier runs of array tasks that ran again', () => {
     const told = (reruns: number): string => {
       const again = asRuns(arrayOfTwenty.slice(0, reruns), 2);
       return renderJob(reportOf([...asRuns(arrayOfTwenty), ...again]), { allTasks: false }, testScreen()).join('\n');
@@ -195,14 +195,14 @@ describe('renderJob', () => {
     assert.ok(renderJob(report, { detail: 'full', allTasks: true }, testScreen()).length > 40 + 15);
   });
 
-  it('shows every job of a number when asked, newest first', () => {
+  it('shows every job of a number, newest first', () => {
     const runs = [...asRuns([firstRun]), { record: ordinary, attempt: 1, incarnation: 2 }];
     const titles = renderJob(reportOf(runs), full, testScreen()).filter((line) => line.startsWith('Job '));
     assert.match(titles[0] ?? '', /exit status 0$/);
     assert.match(titles[1] ?? '', /exit status 99$/);
   });
 
-  it('survives a record of which nothing is known', () => {
+  it('renders a record of which nothing is known', () => {
     const nothing = {
       ...unsampled,
       h_vmem: null,

@@ -11,13 +11,13 @@ const screen = testScreen();
 const aged = (seconds: number): JobRecord => ({ ...running, revision: screen.now.getTime() - seconds * 1000 });
 
 describe('heartbeatOf', () => {
-  it('has nothing to say of what is fresh, or does not run', () => {
+  it('is null for a fresh heartbeat and for a job that has ended', () => {
     assert.equal(heartbeatOf(aged(25), screen), null);
     assert.equal(heartbeatOf(aged(-3), screen), null);
     assert.equal(heartbeatOf({ ...ordinary, revision: 0 }, screen), null);
   });
 
-  it('calls a node silent after five missed heartbeats, of the site’s own', () => {
+  it('calls a host silent after five missed heartbeats of the site’s interval', () => {
     assert.deepEqual(heartbeatOf(aged(43), screen), { seconds: 43, silent: false });
     assert.deepEqual(heartbeatOf(aged(300), screen), { seconds: 300, silent: false });
     assert.deepEqual(heartbeatOf(aged(301), screen), { seconds: 301, silent: true });
@@ -27,7 +27,7 @@ describe('heartbeatOf', () => {
 });
 
 describe('runningLabel', () => {
-  it('tells the age that it must', () => {
+  it('adds the age of an old heartbeat', () => {
     assert.equal(runningLabel(aged(2), screen), 'running');
     assert.equal(runningLabel(aged(43), screen), 'running, 43 s ago');
     assert.equal(runningLabel(aged(3 * 3600), screen), 'no heartbeat since 2026-11-20 11:14:14');

@@ -20,7 +20,7 @@ const GIB = 1024 ** 3;
 
 const screen = testScreen();
 
-/** Proved, by what the kernel tells; with `limit` among the sources the upper end is no more than that. */
+/** A peak proved by the kernel; with `limit` among the sources, the upper bound is only the limit. */
 function peak(lower: number, upper: number, ...sources: readonly Bracket['sources'][number][]): Bracket {
   return bracketOf(lower, upper, {
     ...{ exact: false, sources: ['mark', 'exit-record', ...sources], at: after(10), command: 'sim' },
@@ -59,20 +59,20 @@ const inPeriod = (record: JobRecord): JobRecord => ({
   wallclock_seconds: 3600,
 });
 
-/** `sleep 1` below a shell that execs: of what the shell's address space was only the limit is known. */
+/** `sleep 1` started by a shell with exec: only the limit bounds the shell's address space. */
 const sleeper = job(200 * MIB, {
   peak_rss: peak(1.5 * MIB, 200 * MIB, 'limit'),
   peak_process_vmem: peak(4.26 * MIB, 200 * MIB, 'limit'),
 });
 
-/** 608 MiB of 2 GiB below a wrapper that execs. */
+/** 608 MiB of 2 GiB, started by a wrapper with exec. */
 const wrapped = job(2 * GIB, {
   peak_rss: peak(608 * MIB, 2 * GIB, 'limit'),
   peak_process_vmem: peak(700 * MIB, 2 * GIB, 'limit'),
 });
 
-describe('an upper end that is only a limit', () => {
-  it('fills no bar, comes close to nothing, and asks for no more', () => {
+describe('an upper bound that is only the limit', () => {
+  it('fills no bar, counts as no approach to the limit, and raises no request', () => {
     const text = shown([sleeper]);
     assert.match(text, /Memory .* ≥ 1\.50 MiB of 200 MiB +0\.8 %/);
     assert.match(text, /Address space .* ≥ 4\.26 MiB of 200 MiB +2\.1 %/);
@@ -84,20 +84,20 @@ describe('an upper end that is only a limit', () => {
     assert.doesNotMatch(text, /close to its limit|100 %|h_vmem=250M/);
   });
 
-  it('stands in the table of peaks as what it is', () => {
+  it('is marked in the table of peaks', () => {
     const text = shown([sleeper]);
     assert.match(text, /largest address space +≥ 4\.26 MiB +up to the limit +2\.1 %/);
     assert.match(text, /RSS and swap and largest address space: the upper bound is only the limit/);
   });
 
-  it('is no full bar of a job that runs', () => {
+  it('does not fill the bar of a running job', () => {
     const running = { ...sleeper, status: 'running' as const, ended_at: null, exit_status: null, signal: null };
     assert.doesNotMatch(shown([running]), /100 %/);
     const figures = figuresOfPart([running], { master: true, tasks: 0, past: false });
     assert.deepEqual([figures?.lower, figures?.upper], [1.5 * MIB, null]);
   });
 
-  it('stands in the report as a waste that asks for less', async () => {
+  it('leaves the job among the wasters in the report, with advice to request less', async () => {
     const report = await sampleReport({}, [inPeriod(wrapped)]);
     const [line] = report.wasters[0]?.jobs.lines ?? [];
     assert.deepEqual(
@@ -107,7 +107,7 @@ describe('an upper end that is only a limit', () => {
     assert.match(renderReport(report, screen).join('\n'), /align_reads +2 GiB +(≥ )?608 MiB/);
   });
 
-  it('is no sign that memory ended it', () => {
+  it('is no evidence that memory ended the job', () => {
     const killed = { ...wrapped, exit_status: 137, signal: 9 };
     assert.equal(memoryEnd(killed)?.by, null);
     const measured = peak(608 * MIB, 2 * GIB);
@@ -121,7 +121,7 @@ describe('one peak', () => {
     peak_process_vmem: peak(630 * MIB, 640 * MIB),
   });
 
-  it('has one number and one share on every screen', async () => {
+  it('has the same number and share on every screen', async () => {
     const [head = ''] = /^ +Memory .*$/m.exec(shown([between])) ?? [];
     assert.match(head, / 608 MiB of 2 GiB +30 %$/);
     const line = [between] as const;
@@ -139,7 +139,7 @@ describe('one peak', () => {
     assert.match(shown([between]), /memory \(RSS\), no swap +608 – 612 MiB +proved +30 %/);
   });
 
-  it('says what it may have come to where only the upper end is close to the limit', () => {
+  it('is called close to the limit with "may" where only its upper bound is close', () => {
     const close = job(2 * GIB, {
       peak_rss: peak(1.7 * GIB, 1.9 * GIB),
       peak_process_vmem: peak(1.7 * GIB, 1.75 * GIB),
@@ -151,7 +151,7 @@ describe('one peak', () => {
     const full = peak(1.9 * GIB, 1.91 * GIB);
     const near = job(2 * GIB, { peak_rss: full, peak_process_vmem: full });
     assert.match(shown([near]), /It came close to its limit\./);
-    // That of pages, whose advice may rest on other runs.
+    // The reason as pages give it, where the advice may rest on other runs.
     const far = job(20 * GIB, { peak_rss: full, peak_process_vmem: full });
     assert.equal(raiseReason([far, near], true), 'It came close to its limit.');
     assert.match(raiseReason([far], true), /^Another run of its kind needed nearly all/);
@@ -184,14 +184,14 @@ describe('a job on two hosts', () => {
     );
   const records = [part('n1', { granted_hosts: granted }), part('n2', { pe_task_id: '1.n2' })] as const;
 
-  it('compares the fullest host with its own limit, and the sum with the sum', () => {
+  it("is measured on its fullest host by that host's limit, and in sum by the sum of limits", () => {
     const text = shown(records);
     assert.match(text, /Memory .* 157 MiB of 1 GiB on n1 +15 %/);
     assert.match(text, /both hosts at one time: about 314 MiB of 2 GiB \(15 %\), by their samples/);
     assert.doesNotMatch(text, /7\.7 %/);
   });
 
-  it('says the same in JSON and in an array', () => {
+  it('has the same share in JSON and in an array', () => {
     assert.equal(sumOfJob(records, 1).memory_efficiency, 157 / 1024);
     const tasks = [1, 2].flatMap((task_id) => records.map((record) => ({ ...record, task_id })));
     const text = shown(tasks);

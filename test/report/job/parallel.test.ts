@@ -10,12 +10,12 @@ import { testScreen } from '../screens';
 process.env.TZ = 'Europe/Berlin';
 
 const screen = testScreen();
-const unasked: JobViewOptions = { detail: 'full', allTasks: false };
+const WITHOUT_TASKS: JobViewOptions = { detail: 'full', allTasks: false };
 const four: readonly JobRecord[] = [mpiMaster(4), mpiTask(1), mpiTask(2), mpiTask(2, 2), mpiTask(3), mpiTask(4)];
-const shown = (runs: readonly JobRun[], options = unasked): string => renderRun(runs, options, screen).join('\n');
+const shown = (runs: readonly JobRun[], options = WITHOUT_TASKS): string => renderRun(runs, options, screen).join('\n');
 
 describe('renderRun of a parallel job', () => {
-  it('shows the tasks when asked', () => {
+  it('lists the slave tasks when asked', () => {
     assert.doesNotMatch(shown(asRuns(four)), /2\.node02/);
     const all = shown(asRuns(four), { detail: 'full', allTasks: true });
     assert.match(all, /^Tasks +host +pe task/m);
@@ -23,7 +23,7 @@ describe('renderRun of a parallel job', () => {
       assert.match(all, new RegExp(`node0\\d +${task} `));
   });
 
-  it('tells the earlier runs by their masters, and adds nothing of them', () => {
+  it('lists earlier runs by their masters, and adds nothing of them to the last run', () => {
     const earlier = four.map((record) => ({
       ...record,
       run_id: `${record.run_id}0`,
@@ -37,7 +37,7 @@ describe('renderRun of a parallel job', () => {
     assert.equal(text.slice(0, text.indexOf('\nRuns')).trimEnd(), without.trimEnd());
   });
 
-  it('tells a run whose master left no record by its tasks, also where the last run was on one host', () => {
+  it('lists a run without a master record by its slave tasks, also if the last run was on one host', () => {
     const lost = four.filter(({ pe_task_id: task }) => task !== null);
     const alone = { ...mpiMaster(1), granted_hosts: null };
     const text = shown([...asRuns(four, 1), ...asRuns(lost, 2), ...asRuns([alone], 3)]);
@@ -48,7 +48,7 @@ describe('renderRun of a parallel job', () => {
     );
   });
 
-  it('tells how old the figures of a running job are, and where its memory is going', () => {
+  it('says how old the figures of a running job are, and when memory reaches the limit', () => {
     const now = screen.now.getTime();
     const beating = (record: JobRecord, seconds: number): JobRecord => ({
       ...record,
@@ -78,7 +78,7 @@ describe('renderRun of a parallel job', () => {
     assert.doesNotMatch(silent, /At this rate/);
   });
 
-  it('says why a job of several hosts was killed, by the host where it was', () => {
+  it('explains why a job on several hosts was killed by the host on which it was', () => {
     const limit = 32 * 2 ** 30;
     const peak = { ...mpiTask(3).peak_rss, lower_bytes: limit - 1e8, upper_bytes: limit } as JobRecord['peak_rss'];
     const killed = { ...mpiTask(3), exit_status: 137, signal: 9, peak_rss: peak, peak_rss_swap: peak };
@@ -91,7 +91,7 @@ describe('renderRun of a parallel job', () => {
   it('counts each task of a parallel array job with all its hosts', () => {
     const tasks = [1, 2].flatMap((task_id) => four.map((record) => ({ ...record, task_id })));
     const report = { job_id: 4800, runs: asRuns(tasks), older: 0, newer: 0 };
-    const lines = renderJob(report, unasked, screen);
+    const lines = renderJob(report, WITHOUT_TASKS, screen);
     assert.match(lines.join('\n'), /CPU time +\d+d \d+h/);
     assert.match(lines[0] ?? '', /2 tasks/);
     assert.match(lines.join('\n'), /Memory .* 5\.03 GiB of 32 GiB on node04 +16 %/);

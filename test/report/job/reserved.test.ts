@@ -7,7 +7,7 @@ import { testScreen } from '../screens';
 
 const GIB = 1024 ** 3;
 
-it('says why a maxvmem that is exactly the limit is not shown as memory in use', () => {
+it('the job screen says why a maxvmem that is exactly the limit is not shown as memory in use', () => {
   const words = (maxvmem_bytes: number, detail: 'full' | undefined): string => {
     const record = {
       ...unsampled,

@@ -10,7 +10,7 @@ process.env.TZ = 'Europe/Berlin';
 
 const GIB = 2 ** 30;
 const screen = testScreen();
-/** Grows by a GiB a minute from nothing; ten minutes of it. */
+/** A job whose memory grows by a GiB a minute, from 0, for ten minutes. */
 const growing: JobRecord = {
   ...running,
   revision: screen.now.getTime(),
@@ -28,16 +28,16 @@ const trend = (...records: RunRecords): string =>
     .join(' ');
 
 describe('renderTrend', () => {
-  it('tells when a growing job reaches its limit', () => {
+  it('says when a growing job reaches its limit', () => {
     const words = trend(growing);
-    // 10 GiB at 14:14:14, 6 more in six minutes.
+    // 10 GiB at 14:14:14; 6 GiB more take six minutes.
     assert.match(
       words,
       /^At this rate it reaches its limit at 14:20: 1\.00 GiB a minute over the last 0:0\d:\d\d; it grows steadily\.$/,
     );
   });
 
-  it('names the host that comes first', () => {
+  it('names the host that reaches its limit first', () => {
     const slow = {
       ...growing,
       series: growing.series && { ...growing.series, rss_bytes: growing.series.rss_bytes.map((rss) => rss / 2) },
@@ -48,12 +48,12 @@ describe('renderTrend', () => {
       { ...slow, host: n2, pe_task_id: `1.${n2}` },
       { ...growing, host: n2, pe_task_id: `2.${n2}` },
     );
-    // 15 GiB held together, 1.5 a minute.
+    // Together the two tasks hold 15 GiB and grow by 1.5 GiB a minute.
     assert.match(words, /^At this rate it reaches its limit on n.+2 at 14:1[45]: 1\.50 GiB a minute/);
     assert.doesNotMatch(words, /\p{Cc}/u);
   });
 
-  it('says nothing of a level job, an ended one, one without a limit, or an old word', () => {
+  it('is empty for a level job, an ended one, one without a limit, and one with an old heartbeat', () => {
     const level = {
       ...growing,
       series: growing.series && { ...growing.series, rss_bytes: growing.series.rss_bytes.map(() => GIB) },

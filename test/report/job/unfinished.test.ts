@@ -30,12 +30,12 @@ import { USUAL_RULES } from '../../../src/record/request-rules';
 
 process.env.TZ = 'Europe/Berlin';
 
-interface Asked {
+interface Given {
   readonly row: Partial<ListedJob>;
   readonly detail?: Partial<JobDetail>;
   readonly reasons?: readonly string[];
   readonly holds?: readonly Hold[];
-  /** Runs on node01 in this state. */
+  /** State in which the job runs on node01; undefined: it waits. */
   readonly runs?: string;
   readonly task?: number;
   readonly problem?: string;
@@ -47,8 +47,8 @@ const NODES = { node01: '12.000G', node02: '3.500G' };
 const offer = (complex: string, value: string, node: string): string =>
   `(-l ${complex}=1) cannot run at host "${node}" because it offers only hc:${complex}=${value}`;
 
-/** Job 300, beside others that run (100) and wait (201 before it, 301 behind it). */
-function asked(given: Asked): UnfinishedJob {
+/** Job 300; 100 runs, 201 waits before it, 301 behind it. */
+function jobOf(given: Given): UnfinishedJob {
   const { row: ofJob, detail: more = {}, reasons = [], holds = [], runs, task = null, problem, changes = {} } = given;
   const name = { name: 'relax', owner: 'alice', ...ofJob };
   const running = runs === undefined ? [] : [listed(300, 'all.q@node01', { ...name, state: runs, slots: 1 })];
@@ -85,11 +85,11 @@ const error =
   '11/21/2026 17:31:54 [52001:27226]: error: can\'t open output file "/gone/out": No such file or directory';
 
 const samples: Readonly<Record<string, UnfinishedJob>> = {
-  'too-large': asked({
+  'too-large': jobOf({
     row: { requests: [hard('200G'), { complex: 'h_rt', value: '3600', kind: 'hard' }] },
     reasons: [offer('h_vmem', '12.000G', 'node01'), offer('h_vmem', '3.500G', 'node02')],
   }),
-  'not-free': asked({
+  'not-free': jobOf({
     row: { requests: [hard('16G')] },
     reasons: [
       offer('h_vmem', '3.500G', 'node02'),
@@ -100,24 +100,24 @@ const samples: Readonly<Record<string, UnfinishedJob>> = {
       "not all array tasks may be started due to 'max_aj_instances'",
     ],
   }),
-  'no-reason': asked({ row: {} }),
-  'reasons-off': asked({ row: {}, reasons: ['(Collecting of scheduler job information is turned off)'] }),
-  parallel: asked({
+  'no-reason': jobOf({ row: {} }),
+  'reasons-off': jobOf({ row: {}, reasons: ['(Collecting of scheduler job information is turned off)'] }),
+  parallel: jobOf({
     row: { slots: 16, requestedPe: 'mpi' },
     reasons: ['cannot run in PE "mpi" because it only offers 6 slots'],
   }),
-  error: asked({ row: { state: 'Eqw' }, detail: { messages: [error] } }),
-  'user-hold': asked({ row: { state: 'hqw' }, holds: ['user'] }),
-  'held-by-others': asked({ row: { state: 'hqw' }, holds: ['operator', 'system'] }),
-  dependent: asked({ row: { state: 'hqw' }, detail: { predecessors: [100, 201, 99] } }),
-  'start-time': asked({ row: {}, detail: { notBefore: AT + 7_200_000 } }),
-  transfer: asked({ row: {}, runs: 't' }),
-  deleted: asked({ row: {}, runs: 'dr' }),
-  'runs-unsampled': asked({ row: { requests: [hard('4G')] }, runs: 'r' }),
-  suspended: asked({ row: { requests: [hard('4G')] }, runs: 'S' }),
-  'array-in-error': asked({ row: { state: 'Eqw', tasks: '3,7-9:1' }, detail: { messages: [error] } }),
-  'no-details': asked({ row: {}, problem: 'qstat: unable to contact qmaster' }),
-  'hostile-waiting': asked({
+  error: jobOf({ row: { state: 'Eqw' }, detail: { messages: [error] } }),
+  'user-hold': jobOf({ row: { state: 'hqw' }, holds: ['user'] }),
+  'held-by-others': jobOf({ row: { state: 'hqw' }, holds: ['operator', 'system'] }),
+  dependent: jobOf({ row: { state: 'hqw' }, detail: { predecessors: [100, 201, 99] } }),
+  'start-time': jobOf({ row: {}, detail: { notBefore: AT + 7_200_000 } }),
+  transfer: jobOf({ row: {}, runs: 't' }),
+  deleted: jobOf({ row: {}, runs: 'dr' }),
+  'runs-unsampled': jobOf({ row: { requests: [hard('4G')] }, runs: 'r' }),
+  suspended: jobOf({ row: { requests: [hard('4G')] }, runs: 'S' }),
+  'array-in-error': jobOf({ row: { state: 'Eqw', tasks: '3,7-9:1' }, detail: { messages: [error] } }),
+  'no-details': jobOf({ row: {}, problem: 'qstat: unable to contact qmaster' }),
+  'hostile-waiting': jobOf({
     row: { name: HOSTILE_NAME, owner: HOSTILE_OWNER, state: 'Eqw' },
     detail: { messages: [`\u001b[31m${HOSTILE_NAME}`], submitCommand: `qsub ${HOSTILE_NAME}` },
     reasons: [HOSTILE_NAME],
@@ -146,8 +146,8 @@ describe('renderUnfinished', () => {
     });
   }
 
-  it('says where a request is not free, not that it is free nowhere, where hosts lack different things', () => {
-    const textOf = (given: Asked): string => renderUnfinished(asked(given), testScreen({ width: 200 })).join('\n');
+  it('lists the hosts where a request is not free, if hosts lack different things', () => {
+    const textOf = (given: Given): string => renderUnfinished(jobOf(given), testScreen({ width: 200 })).join('\n');
     const text = textOf({
       row: {
         requests: [
@@ -170,20 +170,20 @@ describe('renderUnfinished', () => {
     assert.match(text, /Requested h_vmem=2G mem_free=900G arch=lx\*\(soft\)$/m);
   });
 
-  it('has a place for a task that waits alone', () => {
+  it('gives the place in the queue to an array task without a hold', () => {
     const rows = [waiting(300, { tasks: '2-9:1' }), waiting(300, { tasks: '10', state: 'hqw' })];
     const runs = listed(300, 'all.q@node01', { tasks: '1' });
     const placeOf = (task: number): unknown =>
-      asked({ row: {}, task, changes: { running: answer([runs]), pending: answer(rows) } }).position;
+      jobOf({ row: {}, task, changes: { running: answer([runs]), pending: answer(rows) } }).position;
     assert.deepEqual([1, 2, 10].map(placeOf), [null, { place: 1, of: 1 }, null]);
   });
 
-  it('bears a clock that is behind that of qmaster', () => {
-    const [head] = renderUnfinished(asked({ row: { submittedAt: AT + 600_000 } }), testScreen({ now: new Date(AT) }));
+  it("shows a wait of 0 where the clock is behind qmaster's", () => {
+    const [head] = renderUnfinished(jobOf({ row: { submittedAt: AT + 600_000 } }), testScreen({ now: new Date(AT) }));
     assert.match(head ?? '', /waiting, 0 ms$/);
   });
 
-  it('says that a job fits no host only where all that hosts have is known', () => {
+  it('says that a job fits no host only where the total memory of all hosts is known', () => {
     const fits = (free: Readonly<Record<string, string | null>>, request: string, changes: Partial<Snapshot> = {}) => {
       const hosts = Object.entries(free).map(([name, left]) =>
         host(name, {
@@ -203,11 +203,11 @@ describe('renderUnfinished', () => {
       );
       return accountOf(job ?? assert.fail()).fits_no_host;
     };
-    // qhost prints three places: 255.023G are left of 256G beside a job of 1000M.
+    // qhost prints three decimals: 255.023G of 256G are free beside a job of 1000M.
     assert.equal(fits({ node01: '255.023G' }, '256G'), false);
     assert.equal(fits({ node01: '255.023G' }, '257G'), true);
     assert.equal(fits({ node01: '10.000G', big: null }, '500G'), false);
-    // A job that qhost knows before qstat does: what it takes is not known.
+    // A job that qhost lists and qstat does not yet: its memory is unknown.
     assert.equal(fits({ node01: '10.000G' }, '256G', { running: answer([]) }), false);
     const hostTotals = [{ name: 'node01', capacity: 256 * GIB, requested: 0, peak: 0, used: 0 }];
     const others = { unlimited: 0, strandedMemory: 0, strandedSlots: 0 };
@@ -217,13 +217,13 @@ describe('renderUnfinished', () => {
     );
   });
 
-  it('counts no queue of which the reader sees a part', () => {
-    const partial = asked({ row: { state: 'hqw' }, detail: { predecessors: [100, 99] }, changes: { hostTotals: [] } });
+  it('gives no place in a queue of which the reader sees only a part', () => {
+    const partial = jobOf({ row: { state: 'hqw' }, detail: { predecessors: [100, 99] }, changes: { hostTotals: [] } });
     assert.equal(accountOf(partial).position, null);
     assert.match(renderUnfinished(partial, testScreen(), false).join(' '), /99 \(ended, or not yours to see\)/);
   });
 
-  it('says for programs whether a job can ever start, and where it stands', () => {
+  it('says for programs whether the job can ever start, and its place in the queue', () => {
     const of = (name: string): ReturnType<typeof accountOf> => accountOf(samples[name] ?? assert.fail());
     assert.deepEqual(
       ['too-large', 'not-free', 'error', 'runs-unsampled'].map((name) => [of(name).state, of(name).fits_no_host]),
