@@ -15,38 +15,41 @@ function risk(trend: Trend | null, changes: Partial<AtRisk> = {}, name = 'grow')
   return { job, part, reason: 'trend', share: 0.5, trend, ...changes };
 }
 
-const line = (of: AtRisk): string => riskLine(of, liveScreen());
+const lineOf = (of: AtRisk): string => riskLine(of, liveScreen());
 
 describe('riskLine', () => {
-  it('says who, where, when, how much and how sure', () => {
+  it('names owner, job and host, and says when, how much and how sure', () => {
     assert.equal(
-      line(risk(trendIn(30))),
+      lineOf(risk(trendIn(30))),
       "alice's job 4711.3 (grow) on node01 reaches its limit at 13:30 (in 0:30:00, between 13:28 and 13:34): " +
         '2.00 GiB of 4 GiB, +3.52 GiB/h, steady growth',
     );
   });
 
-  it('leaves open what is', () => {
+  it('leaves out what is not known', () => {
     assert.match(
-      line(risk(trendIn(30, { latest: null, confidence: 'low' }))),
+      lineOf(risk(trendIn(30, { latest: null, confidence: 'low' }))),
       /\(in 0:30:00, 13:28 at the earliest\): .*a guess$/,
     );
-    assert.match(line(risk(trendIn(30, { earliest: null, confidence: 'medium' }))), /\(in 0:30:00\): .*uneven growth$/);
-    assert.match(line(risk(trendIn(2000), { share: null })), /at 11-21 22:20 \(.*\): \+3\.52 GiB\/h/);
+    assert.match(
+      lineOf(risk(trendIn(30, { earliest: null, confidence: 'medium' }))),
+      /\(in 0:30:00\): .*uneven growth$/,
+    );
+    assert.match(lineOf(risk(trendIn(2000), { share: null })), /at 11-21 22:20 \(.*\): \+3\.52 GiB\/h/);
     const sure = trendIn(30);
-    assert.match(line(risk({ ...sure, earliest: sure.limitAt, latest: sure.limitAt })), /\(in 0:30:00\)/);
+    assert.match(lineOf(risk({ ...sure, earliest: sure.limitAt, latest: sure.limitAt })), /\(in 0:30:00\)/);
   });
 
-  it('knows jobs that are there already', () => {
+  it('names jobs that have reached their limit', () => {
     assert.match(
-      line(risk(null, { reason: 'full', share: 0.97 })),
+      lineOf(risk(null, { reason: 'full', share: 0.97 })),
       / has reached 97 % of its limit: 3\.88 GiB of 4 GiB$/,
     );
-    assert.match(line(risk(null, { reason: 'full', share: 1.2 })), / has reached its limit: 4\.80 GiB of 4 GiB$/);
-    assert.match(line(risk(trendIn(-1), { share: 1 })), / has reached its limit: /);
+    assert.match(lineOf(risk(null, { reason: 'full', share: 1.2 })), / has reached its limit: 4\.80 GiB of 4 GiB$/);
+    assert.match(lineOf(risk(trendIn(-1), { share: 1 })), / has reached its limit: /);
   });
 
-  it('is one harmless line whatever the names are', () => {
-    assert.doesNotMatch(line(risk(trendIn(30), {}, HOSTILE_NAME)), /\p{C}/u);
+  it('is one line without control characters, whatever the names are', () => {
+    assert.doesNotMatch(lineOf(risk(trendIn(30), {}, HOSTILE_NAME)), /\p{C}/u);
   });
 });

@@ -29,7 +29,7 @@ const hosts = (text: string | Buffer): readonly QhostHost[] => read(readQhost, t
 const view = (given: Snapshot): ReturnType<typeof viewCluster> =>
   viewCluster(given, [], { rules: USUAL_RULES, nowMs: AT });
 
-/** What a live cell of 8.1.9 said, with the jobs that wait. */
+/** Answers of a real 8.1.9 cell, with waiting jobs. */
 function busy(): Snapshot {
   const all = rows(recorded('8.1.9', 'busy.qstat-r'));
   return snapshot({
@@ -58,21 +58,21 @@ function all(element: ReadElement, tag: string): readonly ReadElement[] {
 const textOf = (element: ReadElement, tag: string): string =>
   element.children.find((child) => child.tag === tag)?.text ?? '';
 
-describe("Grid Engine's XML, ours", () => {
-  it('has every job that the real qstat printed, and all that is kept of it', async () => {
+describe('our XML in the form of Grid Engine', () => {
+  it('has every job of the real qstat, with all fields that are read', async () => {
     const given = busy();
     const { running, pending } = given;
     assert.ok(running.value.length > 5 && (pending?.value.length ?? 0) > 3);
     assert.deepEqual(inOrder(rows(await qstat(given))), inOrder([...running.value, ...(pending?.value ?? [])]));
   });
 
-  it('has every host, queue, resource and job that the real qhost printed', async () => {
+  it('has every host, queue, resource and job of the real qhost', async () => {
     const given = busy();
     assert.deepEqual(hosts(await qhost(given)), given.hosts.value);
     assert.ok(given.hosts.value.some(({ jobs, resources }) => jobs.length > 5 && resources.length > 20));
   });
 
-  it("prints the elements of a job in the real one's order", async () => {
+  it('prints the elements of a job in the order of the real qstat', async () => {
     const tagsOf = (text: string): ReadonlyMap<string, readonly string[]> =>
       new Map(
         all(readStrictly(text), 'job_list').map((job) => [
@@ -90,7 +90,7 @@ describe("Grid Engine's XML, ours", () => {
       );
   });
 
-  it('lists each job in its queue instances with the slots there, as the real -f does', async () => {
+  it('lists each job in its queue instances with the slots there, as the real qstat -f does', async () => {
     const place = ({ job, tasks, queueInstance, slots }: ListedJob): string =>
       [job, tasks, queueInstance, slots].join(' ');
     const isRunning = ({ list }: ListedJob): boolean => list === 'running';
@@ -103,11 +103,11 @@ describe("Grid Engine's XML, ours", () => {
       );
     assert.deepEqual(queues(ours), queues(real.toString()));
     const resources = all(readStrictly(ours), 'resource').map(({ attributes, text }) => `${attributes.name} ${text}`);
-    // By these two readers of -F find out about the queue.
+    // Readers of -F learn from these two which queue and host it is.
     assert.ok(resources.includes('qname all.q') && resources.includes('hostname ge1'));
   });
 
-  it('shares slots out over two queues of one host, and leaves out the row of a master that is no slot', async () => {
+  it("splits the slots of a host over its two queues, and leaves out a master's row that is no slot", async () => {
     const given = snapshot({
       hosts: answer([
         host('node01', {
@@ -135,7 +135,7 @@ describe("Grid Engine's XML, ours", () => {
     assert.deepEqual(chosen, ['long.q@node01']);
   });
 
-  it('holds what is asked for and nothing else', async () => {
+  it('holds the jobs and hosts of the filter only', async () => {
     const given = sampleSnapshot();
     const owners = (text: string): readonly string[] => [...new Set(rows(text).map(({ owner }) => owner))];
     assert.ok(owners(await qstat(given)).length > 2);
@@ -149,7 +149,7 @@ describe("Grid Engine's XML, ours", () => {
     assert.deepEqual([...new Set(only?.jobs.map(({ owner }) => owner))], ['bob']);
   });
 
-  it('is well-formed whatever qmaster said', async () => {
+  it('is well-formed for any snapshot', async () => {
     const write = await xmlWriter();
     fc.assert(
       fc.property(anySnapshot, (given) => {

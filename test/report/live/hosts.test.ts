@@ -43,15 +43,15 @@ const lineOf = (host: Partial<HostView>, width = 160, unicode = true): string =>
 };
 
 describe('renderHosts', () => {
-  it('shows a line per host', () => assertGolden('hosts', renderHosts(plain, liveScreen())));
-  it('on a narrow screen', () => assertGolden('hosts-narrow', renderHosts(plain, liveScreen({ width: 60 }))));
-  it('on a wide screen', () => assertGolden('hosts-wide', renderHosts(plain, liveScreen({ width: 160 }))));
-  it('in colour', () => assertGolden('hosts-colour', renderHosts(plain, liveScreen({ colour: true }))));
-  it('with jobs and tasks', () => assertGolden('hosts-jobs', renderHosts(detailed, liveScreen())));
-  it('with jobs on a narrow screen, in ASCII', () =>
+  it('shows one line per host', () => assertGolden('hosts', renderHosts(plain, liveScreen())));
+  it('fits a narrow screen', () => assertGolden('hosts-narrow', renderHosts(plain, liveScreen({ width: 60 }))));
+  it('fits a wide screen', () => assertGolden('hosts-wide', renderHosts(plain, liveScreen({ width: 160 }))));
+  it('shows hosts in colour', () => assertGolden('hosts-colour', renderHosts(plain, liveScreen({ colour: true }))));
+  it('shows hosts with jobs and tasks', () => assertGolden('hosts-jobs', renderHosts(detailed, liveScreen())));
+  it('shows hosts with jobs on a narrow screen in ASCII', () =>
     assertGolden('hosts-jobs-ascii', renderHosts(detailed, liveScreen({ width: 60, unicode: false }))));
 
-  it('keeps within its screen, harmless', () => {
+  it('keeps to its width, and prints no control character', () => {
     for (const width of [60, 80, 100, 160])
       for (const unicode of [true, false])
         for (const line of renderHosts(detailed, liveScreen({ width, unicode }))) {
@@ -60,16 +60,16 @@ describe('renderHosts', () => {
         }
   });
 
-  it('draws used, asked for and free so that colours are not needed', () => {
+  it('draws used, requested and free memory with different characters', () => {
     assert.match(lineOf({}), / █{10}▒{10}·{20} /);
     assert.match(lineOf({}, 160, false), / #{10}={10}\.{20} /);
     assert.match(lineOf({ peak: 1, used: 1 }), / █▒{19}·{20} /);
     assert.match(lineOf({ peak: 0, used: 0, requested: 0 }), / ·{40} /);
-    // More than there is, by address space.
+    // A peak above the host's memory, as address spaces can be.
     assert.match(lineOf({ peak: 100 * GIB }), / █{40} /);
   });
 
-  it('notes what is unusual', () => {
+  it('notes what is unusual about a host', () => {
     assert.match(lineOf({ up: false, load: null }), /down$/);
     assert.match(lineOf({ strandedMemory: 8 * GIB }), /8\.00 GiB stranded$/);
     assert.match(lineOf({ strandedSlots: 1 }), /1 slot stranded$/);
@@ -79,17 +79,17 @@ describe('renderHosts', () => {
     assert.doesNotMatch(lineOf({ up: false, capacity: null }), /no h_vmem/);
   });
 
-  it('shows what was given away beyond complex_values', () => {
+  it('shows memory granted beyond complex_values as negative', () => {
     assert.match(lineOf({ free: -1.5 * GIB }), / -1\.5 GiB +4\/16/);
   });
 
-  it('says that nothing is like that', () => {
+  it('says that no host matches', () => {
     const lines = renderHosts({ ...plain, hosts: [] }, liveScreen());
     assert.match(lines[0] ?? '', /^0 of 4 hosts/);
     assert.ok(lines.includes('No host matches.'));
   });
 
-  it('keeps the sum of the lines below a host and its own alike', () => {
+  it('requests on a host what its jobs reserve there', () => {
     for (const host of view.hosts) {
       const reserved = host.parts.reduce((sum, part) => sum + part.reserved, 0);
       assert.equal(reserved, host.requested, host.name);
@@ -98,7 +98,7 @@ describe('renderHosts', () => {
 });
 
 describe('totalHosts', () => {
-  it('adds up, without what is free on a host that is down', () => {
+  it('adds up hosts, and counts nothing as free on a host that is down or overcommitted', () => {
     const totals = totalHosts([BARE, { ...BARE, up: false, strandedSlots: 3 }]);
     assert.deepEqual(
       [totals.hosts, totals.down, totals.requested, totals.free, totals.total, totals.strandedSlots, totals.slots],

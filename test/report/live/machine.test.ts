@@ -17,7 +17,7 @@ describe('jobs as JSON', () => {
   const text = renderJobsJson(jobs);
   const answer = parse(text);
 
-  it('has its schema, time and problems, a job a line', () => {
+  it('has schema, time and problems, and one job per line', () => {
     assert.deepEqual(
       [answer.schema, answer.cluster, answer.at, answer.problems],
       [1, 'default', '2026-11-20T12:00:00.000Z', ['qmaster is down \u0007']],
@@ -28,7 +28,7 @@ describe('jobs as JSON', () => {
     assert.deepEqual(parse(renderJobsJson({ ...jobs, jobs: [] })).jobs, []);
   });
 
-  it('keeps its fields', () => {
+  it('has the documented fields in their order', () => {
     const job = list(answer, 'jobs').find(({ job_id: id }) => id === 101);
     assert.ok(job !== undefined);
     assert.deepEqual(Object.keys(job), [
@@ -72,13 +72,13 @@ describe('jobs as JSON', () => {
     ]);
   });
 
-  it('carries hostile names whole, prints none of them raw', () => {
+  it('keeps hostile names, and prints no raw control character', () => {
     const hostile = list(answer, 'jobs').find(({ job_id: id }) => id === 107);
     assert.deepEqual([hostile?.job_name, hostile?.owner], [HOSTILE_NAME, HOSTILE_OWNER]);
     assert.doesNotMatch(text.replaceAll('\n', ''), /\p{C}/u);
   });
 
-  it('has no date for what no calendar holds', () => {
+  it('has null for times beyond any calendar', () => {
     const far = { ...trendIn(0), limitAt: 1e300, earliest: Infinity, latest: NaN };
     const [job] = list(parse(renderJobsJson({ ...jobs, jobs: [oneJob(1, { trend: far })] })), 'jobs');
     const { limit_at: at, earliest, latest } = job?.trend as Fields;
@@ -109,7 +109,7 @@ describe('hosts as JSON', () => {
   });
 });
 
-/** Whoever reads columns by their places finds them there: new ones come last. */
+/** Readers may find columns by position, so new columns are added at the end. */
 const JOB_HEAD = [
   'job_id,task_id,job_name,owner,project,state,queue,hosts,pe,slots,started_at,submitted_at',
   'requests,limit_bytes,limit_state,vmem_bytes,maxvmem_bytes,measure,cpu_seconds,rss_bytes',
@@ -130,7 +130,7 @@ const PART_HEAD = [
 describe('CSV', () => {
   const rows = (text: string): readonly string[] => text.trimEnd().split('\n');
 
-  it('has a line per job, running and waiting, harmless for a spreadsheet', () => {
+  it('has one line per running or waiting job, safe for a spreadsheet', () => {
     const [head, ...lines] = rows(renderJobsCsv(jobs));
     assert.equal(head, JOB_HEAD.join());
     assert.equal(lines.length, 14);
@@ -141,7 +141,7 @@ describe('CSV', () => {
     assert.doesNotMatch(lines.join(''), /\p{C}/u);
   });
 
-  it('has a line per host, or per job on a host', () => {
+  it('has one line per host, or per job on a host', () => {
     const plain = rows(renderHostsCsv(hosts));
     assert.equal(plain.length, 5);
     assert.equal(plain[0], HOST_HEAD.join());

@@ -31,8 +31,8 @@ const sorted = (key: string, reverse = false): readonly number[] => {
   return sortRows(jobs, order, reverse, byNumber).map(({ job }) => job);
 };
 
-describe('orders of jobs', () => {
-  it('put the largest, the longest or the first of the alphabet first', () => {
+describe('sorting jobs', () => {
+  it('puts the largest or longest first, and names in alphabetical order', () => {
     assert.deepEqual(sorted('share'), [1, 3, 2]);
     assert.deepEqual(sorted('risk'), [1, 2, 3]);
     assert.deepEqual(sorted('peak'), [3, 1, 2]);
@@ -46,25 +46,25 @@ describe('orders of jobs', () => {
     assert.deepEqual(sorted('job'), [1, 2, 3]);
   });
 
-  it('turn round, what is not known still last', () => {
+  it('can be reversed, with unknown values still last', () => {
     assert.deepEqual(sorted('share', true), [3, 1, 2]);
     assert.deepEqual(sorted('job', true), [3, 2, 1]);
   });
 
-  it('of waiting jobs know every key', () => {
+  it('by any key also sorts waiting jobs', () => {
     for (const order of PENDING_ORDERS)
       assert.equal(sortRows(view.pending ?? [], order, false, byNumber).length, 2, order.key);
   });
 });
 
-describe('orders of hosts', () => {
+describe('sorting hosts', () => {
   const hosts = (key: string, reverse = false): readonly string[] => {
     const order = HOST_ORDERS.find((one) => one.key === key);
     assert.ok(order !== undefined, key);
     return sortRows(view.hosts, order, reverse, byHostName).map(({ name }) => name.split('.', 1)[0] ?? '');
   };
 
-  it('put the largest first, names as people count', () => {
+  it('puts the largest first, and sorts names by their numbers', () => {
     assert.deepEqual(hosts('host'), ['node01', 'node02', 'node03', 'node04']);
     assert.deepEqual(hosts('requested'), ['node01', 'node02', 'node03', 'node04']);
     assert.deepEqual(hosts('percent'), ['node04', 'node01', 'node02', 'node03']);
@@ -79,7 +79,7 @@ describe('orders of hosts', () => {
     );
   });
 
-  it('know every key', () => {
+  it('knows every key', () => {
     for (const { key } of HOST_ORDERS) assert.equal(hosts(key).length, 4);
   });
 });

@@ -7,7 +7,7 @@ import { USUAL_RULES } from '../../../src/record/request-rules';
 /** Three seconds after the samples were taken. */
 export const NOW = new Date(AT + 3000);
 
-/** The sample cluster, waiting jobs among it. */
+/** The view of the sample cluster, with waiting jobs. */
 export function sampleView(changes: Partial<ClusterView> = {}): ClusterView {
   const view = viewCluster(sampleSnapshot(), sampleRecords(), {
     rules: USUAL_RULES,
@@ -88,7 +88,7 @@ export function oneJob(job: number, changes: Partial<JobView> = {}, part: Partia
   return { ...JOB, job, name, ...changes, parts: [{ ...PART, job, name, owner, task, ...part }] };
 }
 
-/** Jobs of a large cluster, each of them different. */
+/** Jobs of a large cluster, all different. */
 export function manyJobs(count: number): readonly JobView[] {
   return Array.from({ length: count }, (_, index) => {
     const used = ((index * 7919) % 4096) * MIB;

@@ -27,7 +27,7 @@ function frameOf(
   return renderWatch(state, shown, selectPage(state, shown), of.screen ?? liveScreen(), rows);
 }
 
-/** Presses keys, each with the extent of the frame before. */
+/** Presses keys one after the other; each step gets the extent of the frame before it. */
 function press(state: WatchState, rows: number, ...keys: readonly string[]): WatchState {
   return keys.reduce((now, key) => stepWatch(now, key, frameOf(now, rows).extent), state);
 }
@@ -35,7 +35,7 @@ function press(state: WatchState, rows: number, ...keys: readonly string[]): Wat
 describe('renderWatch', () => {
   it('shows running jobs', () => assertGolden('watch-live', frameOf(start(), 16).lines));
   it('shows hosts with their jobs', () => assertGolden('watch-hosts', frameOf(start('hosts', true), 20).lines));
-  it('helps', () => assertGolden('watch-help', frameOf(press(start(), 20, '?'), 20).lines));
+  it('shows the help', () => assertGolden('watch-help', frameOf(press(start(), 20, '?'), 20).lines));
   it('shows waiting jobs', () => assertGolden('watch-waiting', frameOf(press(start(), 8, 'tab'), 8).lines));
 
   it('says that nothing is known, and why, where Grid Engine has never answered', () => {
@@ -58,11 +58,11 @@ describe('renderWatch', () => {
       }
   });
 
-  it('keeps its keys on the last line', () => {
+  it('keeps the keys on the last line', () => {
     for (const rows of [2, 5, 30]) assert.match(frameOf(start(), rows).lines.at(-1) ?? '', /^q quit {2}s sort/);
   });
 
-  it('scrolls: the head stays, the lines move, the end is not passed', () => {
+  it('scrolls the rows below a fixed header, up to the last row', () => {
     const top = frameOf(start(), 8).lines;
     const lower = frameOf(press(start(), 8, 'down'), 8).lines;
     assert.equal(lower[1], top[1]);
@@ -72,14 +72,14 @@ describe('renderWatch', () => {
     assert.match(end.at(-1) ?? '', /8-12 of 12$/);
   });
 
-  it('keeps the host of the jobs that are shown in sight', () => {
+  it('keeps the host line above the jobs of that host in sight', () => {
     const state = press(start('hosts', true), 14, 'down', 'down', 'down');
     const { lines } = frameOf(state, 14);
     assert.match(lines[3] ?? '', /^node01 /);
     assert.match(lines[4] ?? '', /^ {2}master {2}103 /);
   });
 
-  it('shows what is filtered, sorted, paused', () => {
+  it('shows filter, order and pause in its first line', () => {
     const [head] = frameOf(press(start(), 20, 'o', ...Array.from('bob'), 'enter', 'r', 'p'), 20).lines;
     assert.match(
       head ?? '',
@@ -89,21 +89,21 @@ describe('renderWatch', () => {
     assert.equal(lines[1], 'Nothing here matches; c clears the filters.');
   });
 
-  it('shows the end of what is being written, harmless', () => {
+  it('shows the end of a long prompt, without control characters', () => {
     assert.equal(frameOf(press(start(), 20, 'o', 'b', 'o'), 20).lines.at(-1), 'owner: bo_');
     const long = frameOf(press(start(), 20, '/', ...Array.from('x'.repeat(300)), '\u202e'), 20).lines.at(-1) ?? '';
     assert.ok(displayWidth(long) <= 100, long);
     assert.ok(long.endsWith('x\\u202e_'));
   });
 
-  it('tells a problem in one line on top, harmless', () => {
+  it('shows the first problem on one line at the top, without control characters', () => {
     const problems = ['qmaster is down\u001b[2J; start it', 'another'];
     const { lines } = frameOf(start(), 20, { view: { ...view, problems } });
     assert.equal(lines[1], 'qmaster is down\\x1b[2J; start it (and 1 more)');
     assert.match(lines[2] ?? '', /^job +owner/);
   });
 
-  it('says that it is asking before anything has come', () => {
+  it('says that it is asking before the first answer', () => {
     const { lines } = renderWatch(start(), null, null, liveScreen(), 5);
     assert.deepEqual(lines.slice(0, 3), ['qmemacct · by share', 'Asking Grid Engine ...', '']);
     const none = { ...view, pending: null };
@@ -111,7 +111,7 @@ describe('renderWatch', () => {
     assert.equal(frameOf(start('pending'), 5, { view: { ...view, pending: [] } }).lines[1], 'Nothing here.');
   });
 
-  it('colours what matters, and only that', () => {
+  it('shows the same text with colours', () => {
     const screen = liveScreen({ colour: true });
     const plain = frameOf(start(), 16).lines;
     // eslint-disable-next-line no-control-regex -- our own colour codes
@@ -119,7 +119,7 @@ describe('renderWatch', () => {
     assert.deepEqual(stripped, plain);
   });
 
-  it('draws ten thousand jobs in far less than a second', () => {
+  it('draws ten thousand jobs in less than 500 ms of CPU time', () => {
     const large = { ...view, jobs: manyJobs(10_000) };
     const select = rememberingSelect();
     let state = start();
@@ -137,7 +137,7 @@ describe('renderWatch', () => {
 });
 
 describe('rememberingSelect', () => {
-  it('selects again only when it must', () => {
+  it('selects again only if the view, the page, the filter or the order changed', () => {
     const select = rememberingSelect();
     const state = start();
     const first = select(state, view);

@@ -21,14 +21,14 @@ function press(state: WatchState, ...keys: readonly string[]): WatchState {
 }
 
 describe('stepWatch', () => {
-  it('quits on q and Ctrl-C, in a prompt on Ctrl-C alone', () => {
+  it('quits on q and Ctrl-C, in a prompt on Ctrl-C only', () => {
     assert.equal(press(start(), 'q').quit, true);
     assert.equal(press(start(), 'ctrl-c').quit, true);
     assert.equal(press(start(), 'o', 'q').quit, false);
     assert.equal(press(start(), 'o', 'ctrl-c').quit, true);
   });
 
-  it('goes through the sort keys with s and S, round and round', () => {
+  it('goes through the sort keys with s and S in a cycle', () => {
     for (const page of ['jobs', 'pending', 'hosts'] as const) {
       const keys = SORT_KEYS[page];
       let state = start(page);
@@ -42,7 +42,7 @@ describe('stepWatch', () => {
     }
   });
 
-  it('reverses with r, and goes back to the top', () => {
+  it('reverses the order with r, and goes back to the top', () => {
     const state = press(start(), 'down', 'r');
     assert.deepEqual([state.sorting.jobs, state.top], [{ key: 'share', reverse: true }, 0]);
     assert.equal(press(state, 'r').sorting.jobs.reverse, false);
@@ -61,7 +61,7 @@ describe('stepWatch', () => {
     }
   });
 
-  it('mends and drops what is written in a prompt', () => {
+  it('edits a prompt with backspace, and drops it with Escape', () => {
     assert.equal(press(start(), 'o', 'b', '😀', 'backspace', 'x').prompt?.text, 'bx');
     assert.equal(press(start(), 'o', 'backspace').prompt?.text, '');
     const dropped = press(start(), 'o', 'b', 'escape');
@@ -76,12 +76,12 @@ describe('stepWatch', () => {
     assert.equal(press(state, 'c'), state);
   });
 
-  it('pauses with p and the blank', () => {
+  it('pauses with p and the space bar', () => {
     assert.equal(press(start(), 'p').paused, true);
     assert.equal(press(start(), 'p', ' ').paused, false);
   });
 
-  it('scrolls, never beyond the ends', () => {
+  it('scrolls, but not beyond the ends', () => {
     assert.equal(press(start(), 'down', 'down', 'up').top, 1);
     assert.equal(press(start(), 'up').top, 0);
     assert.equal(press(start(), 'pagedown').top, 9);
@@ -93,13 +93,13 @@ describe('stepWatch', () => {
     assert.equal(clampTop(50, { lines: 20, room: 10 }), 10);
   });
 
-  it('shows the jobs of hosts with u, on their page', () => {
+  it('shows the jobs of hosts with u on the page of hosts only', () => {
     assert.equal(press(start('hosts'), 'u').details, true);
     assert.equal(press(start('hosts'), 'u', 'u').details, false);
     assert.equal(press(start(), 'u').details, false);
   });
 
-  it('turns the pages with Tab, each with its own order', () => {
+  it('switches pages with Tab, each with its own order', () => {
     const state = press(start(), 's', 'tab');
     assert.equal(state.page, 'pending');
     assert.equal(press(state, 'tab').page, 'hosts');
@@ -107,19 +107,19 @@ describe('stepWatch', () => {
     assert.equal(press(state, 'tab', 'tab').sorting.jobs.key, 'risk');
   });
 
-  it('helps with ?', () => {
+  it('shows the help with ?', () => {
     assert.equal(press(start(), '?').help, true);
     assert.equal(press(start(), '?', '?').help, false);
     assert.equal(press(start(), '?', 'escape').help, false);
   });
 
-  it('changes nothing on any other key', () => {
+  it('ignores any other key', () => {
     const state = start();
     for (const key of ['x', 'Z', '\u0000', 'enter', 'escape', 'toString', '__proto__', 'constructor', 'ctrl-u'])
       assert.equal(press(state, key), state, key);
   });
 
-  it('bears any keys', () => {
+  it('keeps a valid state after any keys', () => {
     const names = ['up', 'down', 'pageup', 'pagedown', 'home', 'end', 'enter', 'escape', 'backspace', 'tab', 'ctrl-u'];
     const key = fc.oneof(fc.constantFrom(...names), fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }));
     const extent = fc.record({ lines: fc.nat({ max: 50 }), room: fc.integer({ min: 1, max: 60 }) });
@@ -137,7 +137,7 @@ describe('stepWatch', () => {
 });
 
 describe('startWatching', () => {
-  it('begins with what was asked for', () => {
+  it('begins with the given filter, order and details', () => {
     const filter = { ...NO_FILTER, owner: ['bob'] };
     const state = startWatching('hosts', { filter, sorting: { key: 'free', reverse: true }, details: true });
     assert.deepEqual(
