@@ -42,7 +42,7 @@ function valueOf(source: string, values: Values = {}): Value {
   return compile(parsed.value, meaningOf).of(values);
 }
 
-/** The same without its places. */
+/** The expression without positions. */
 function shape(expression: Expression): unknown {
   return JSON.parse(JSON.stringify(expression, (key, value: unknown) => (key === 'at' ? undefined : value)));
 }
@@ -73,8 +73,8 @@ const { any } = fc.letrec<{ any: Expression }>((tie) => ({
   ),
 }));
 
-describe('the expressions of rules', () => {
-  it('reads what it prints, whatever it is', () => {
+describe('rule expressions', () => {
+  it('are read back as they were printed', () => {
     fc.assert(
       fc.property(any, (expression) => {
         const text = printExpression(expression);
@@ -85,7 +85,7 @@ describe('the expressions of rules', () => {
     );
   });
 
-  it('says of garbage what is wrong and where, and never throws', () => {
+  it('give an error with its position for any garbage, and never throw', () => {
     const pieces = fc.constantFrom(
       ...['(', ')', ',', 'and', 'or', 'not', '<', '=', '==', '+', '-', '*', '/', '4GiB', '20%', 'min', 'x', "'a'", ' '],
     );
@@ -110,7 +110,7 @@ describe('the expressions of rules', () => {
     assert.match(problemOf(' '.repeat(5000)), /: is longer than 4096 characters$/);
   });
 
-  it('says what is wrong in plain words', () => {
+  it('have errors in plain words', () => {
     assert.equal(problemOf(''), '0: ends where a value should be');
     assert.equal(
       problemOf('memory > 4G'),
@@ -128,7 +128,7 @@ describe('the expressions of rules', () => {
     assert.equal(problemOf('constructor > 1'), '0: "constructor" is not known');
   });
 
-  it('reckons with units', () => {
+  it('calculate with units', () => {
     assert.equal(valueOf('memory > 4GiB', { memory: 5 * 1024 ** 3 }), true);
     assert.equal(valueOf('memory > 4GB', { memory: 4 * 1000 ** 3 }), false);
     assert.equal(valueOf('2 + 3 * 4 - 6 / 2'), 11);
@@ -141,7 +141,7 @@ describe('the expressions of rules', () => {
     assert.equal(valueOf("queue != 'all.q' or like(queue, 'b*')", { queue: 'all.q' }), false);
   });
 
-  it('does not know what needs something unknown, and knows what does not', () => {
+  it('are unknown where a needed value is unknown, and known where the rest decides', () => {
     const slots = { slots: 4 };
     assert.equal(valueOf('memory > 1GiB'), null);
     assert.equal(valueOf('not memory > 1GiB'), null);

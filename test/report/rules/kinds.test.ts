@@ -5,7 +5,7 @@ import { memoryReader } from '../../accounting/memory-reader';
 import { pastJobs } from '../past-jobs';
 
 describe('kindsNear', () => {
-  it('counts the runs of a kind beside many newer ones of names that only look alike', async () => {
+  it('counts the runs of a class among many newer ones with similar names', async () => {
     const minutes = (index: number): string => new Date(Date.UTC(2026, 10, 1, 10, index)).toISOString();
     const own = pastJobs(60, (index) => ({ job_name: `s${index}`, ended_at: minutes(index) }));
     const others = pastJobs(1100, (index) => ({ job_id: 5000 + index, job_name: 'snake.rule', ended_at: minutes(60) }));
@@ -16,7 +16,7 @@ describe('kindsNear', () => {
 });
 
 describe('Kinds', () => {
-  it('take no run for a short one of which it is not known how long it took', () => {
+  it('leaves out runs of unknown duration', () => {
     const runs = pastJobs(3, (index) => (index === 0 ? {} : { status: 'lost', wallclock_seconds: null }));
     assert.deepEqual(pastJobs(1).map(new Kinds(runs).of), [{ runs: 1, seconds: 300 }]);
   });

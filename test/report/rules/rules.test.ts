@@ -17,7 +17,7 @@ import { accountOf } from '../../support/records';
 
 const GIB = 1024 ** 3;
 
-/** Memory far from its limit on both sides, all slots busy, an hour long, nothing known of what needs a source. */
+/** A job with memory far from both bounds, all slots busy for an hour, and no metrics. */
 const usual: JobRecord = {
   ...ordinary,
   wallclock_seconds: 3600,
@@ -35,12 +35,12 @@ const category = (text: string): JobRecord['grid_engine'] =>
 const withMetrics = (metrics: JobRecord['metrics']): JobRecord => ({ ...usual, metrics });
 const idleGpu = { gpu_held: 1, gpu_held_time_seconds: 3600 };
 
-/** On a host that other jobs keep busy: so many threads waited for a CPU all the time. */
+/** Metrics of a job on a busy host: so many threads waited for a CPU all the time. */
 const waitingFor = (threads: number): JobRecord['metrics'] => ({ taskstats_cpu_delay_seconds: threads * 3600 });
 
 interface Example {
-  readonly has: JobRecord;
-  readonly hasNot: JobRecord;
+  readonly matching: JobRecord;
+  readonly other: JobRecord;
   readonly unknown: JobRecord;
   readonly kind?: Kind;
   readonly evidence: string;
@@ -53,24 +53,24 @@ const short: JobRecord = { ...usual, wallclock_seconds: 20 };
 
 const EXAMPLES: Readonly<Record<string, Example>> = {
   'memory-close': {
-    has: { ...usual, peak_rss: openBracket(15 * GIB, null, null) },
-    hasNot: usual,
+    matching: { ...usual, peak_rss: openBracket(15 * GIB, null, null) },
+    other: usual,
     unknown: unmeasured,
     evidence: 'memory was close to its limit: 15.0 GiB of 16.0 GiB (94 %)',
     cost: '',
   },
   swapping: {
-    has: {
+    matching: {
       ...usual,
       metrics: { process_swap_peak_bytes: GIB, taskstats_swap_in_delay_seconds: 720 },
     },
-    hasNot: usual,
+    other: usual,
     unknown: unmeasured,
     evidence: 'up to 1.00 GiB of its memory was swapped out; at most 8.00 GiB was in RAM',
     cost: '0.2 slot·h',
   },
   leak: {
-    has: {
+    matching: {
       ...usual,
       series: {
         start: after(0),
@@ -79,64 +79,64 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
         rss_bytes: Array.from({ length: 120 }, (_, i) => ((i + 1) * GIB) / 15),
       },
     },
-    hasNot: usual,
+    other: usual,
     unknown: { ...usual, series: null },
     evidence: 'memory grew steadily, by 7.00 GiB in 1:00:00 up to 8.00 GiB',
     cost: '3.5 GiB·h',
   },
   'gpu-idle': {
-    has: withMetrics({ ...idleGpu, gpu_idle_seconds: 2700 }),
-    hasNot: withMetrics({ ...idleGpu, gpu_idle_seconds: 60 }),
+    matching: withMetrics({ ...idleGpu, gpu_idle_seconds: 2700 }),
+    other: withMetrics({ ...idleGpu, gpu_idle_seconds: 60 }),
     unknown: usual,
     evidence: 'GPUs held: 1, for 1:00:00; idle for 0:45:00 of that time',
     cost: '3.0 slot·h',
   },
   oversubscribed: {
-    has: { ...usual, cpu_seconds: 6 * 3600, metrics: waitingFor(2) },
-    hasNot: { ...usual, cpu_seconds: 3 * 3600, metrics: waitingFor(1) },
+    matching: { ...usual, cpu_seconds: 6 * 3600, metrics: waitingFor(2) },
+    other: { ...usual, cpu_seconds: 3 * 3600, metrics: waitingFor(1) },
     unknown: noCpu,
     evidence: '8 threads ran or waited for a CPU on average; slots granted: 4',
     cost: '2.0 slot·h',
   },
   serial: {
-    has: { ...usual, cpu_seconds: 3600 },
-    hasNot: usual,
+    matching: { ...usual, cpu_seconds: 3600 },
+    other: usual,
     unknown: noCpu,
     evidence: 'used one slot of 4 (1 busy on average)',
     cost: '3.0 slot·h',
   },
   'idle-cores': {
-    has: { ...usual, cpu_seconds: 900 },
-    hasNot: { ...usual, cpu_seconds: 3600 },
+    matching: { ...usual, cpu_seconds: 900 },
+    other: { ...usual, cpu_seconds: 3600 },
     unknown: noCpu,
     evidence: 'kept 0.250 of 4 slots busy (6.3 %)',
     cost: '3.8 slot·h',
   },
   'memory-far-below': {
-    has: { ...usual, peak_process_vmem: openBracket(GIB, null, null), peak_rss: null, peak_rss_swap: null },
-    hasNot: usual,
+    matching: { ...usual, peak_process_vmem: openBracket(GIB, null, null), peak_rss: null, peak_rss_swap: null },
+    other: usual,
     unknown: unmeasured,
     evidence: 'used 1.00 GiB of 16.0 GiB (6.3 %)',
     cost: '15.0 GiB·h',
   },
   'io-bound': {
-    has: { ...usual, cpu_seconds: 300, metrics: { taskstats_block_io_delay_seconds: 3000 } },
-    hasNot: { ...usual, metrics: { taskstats_block_io_delay_seconds: 3000 } },
+    matching: { ...usual, cpu_seconds: 300, metrics: { taskstats_block_io_delay_seconds: 3000 } },
+    other: { ...usual, metrics: { taskstats_block_io_delay_seconds: 3000 } },
     unknown: { ...usual, cpu_seconds: 300, metrics: { taskstats_block_io_delay_seconds: 0 } },
     evidence: 'waited 0:50:00 for storage and computed 0:05:00',
     cost: '0.8 slot·h',
   },
   swarm: {
-    has: short,
-    hasNot: usual,
+    matching: short,
+    other: usual,
     unknown: short,
     kind: { runs: 500, seconds: 10_000 },
     evidence: 'one of 500 runs of its kind, 20 s each on average',
     cost: '0.0 slot·h',
   },
   'h-rt-too-long': {
-    has: { ...usual, grid_engine: category('-l h_rt=86400') },
-    hasNot: { ...usual, grid_engine: category('-l h_rt=5400') },
+    matching: { ...usual, grid_engine: category('-l h_rt=86400') },
+    other: { ...usual, grid_engine: category('-l h_rt=5400') },
     unknown: usual,
     evidence: 'ran 1:00:00 of 1d 0h requested (h_rt)',
     cost: '92.0 slot·h',
@@ -162,20 +162,20 @@ const ruleText = (line: string): string => `[mine]\nseverity = "low"\nevidence =
 describe('the shipped rules', () => {
   const rules = shippedRules();
 
-  it('have an example each', () => {
+  it('have one example each', () => {
     assert.deepEqual(rules.rules.map(({ name }) => name).sort(), Object.keys(EXAMPLES).sort());
   });
 
-  for (const [name, { has, hasNot, unknown, kind = null, evidence, cost }] of Object.entries(EXAMPLES))
-    it(`${name}: a job that has it, one that has not, and one of which it can't be told`, () => {
-      const found = judge(rules, [has], kind).found.find((one) => one.class === name);
-      assert.ok(found, `not found: ${foundNames(judge(rules, [has], kind)).join()}`);
+  for (const [name, { matching, other, unknown, kind = null, evidence, cost }] of Object.entries(EXAMPLES))
+    it(`${name} is found in one job, not in another, and unknown in a third`, () => {
+      const found = judge(rules, [matching], kind).found.find((one) => one.class === name);
+      assert.ok(found, `not found: ${foundNames(judge(rules, [matching], kind)).join()}`);
       assert.equal(found.evidence, evidence);
       assert.notEqual(found.hint, '');
       const { cost_gib_hours: gib, cost_slot_hours: slots } = found;
       const slotHours = slots === null ? '' : `${slots.toFixed(1)} slot·h`;
       assert.equal(gib === null ? slotHours : `${gib.toFixed(1)} GiB·h`, cost);
-      const without = judge(rules, [hasNot], null);
+      const without = judge(rules, [other], null);
       assert.ok(!foundNames(without).includes(name), 'the other has it too');
       assert.ok(!without.unknown.includes(name), 'the other is unknown');
       const neither = judge(rules, [unknown], null);
@@ -183,7 +183,7 @@ describe('the shipped rules', () => {
       assert.ok(neither.unknown.includes(name), 'it is known');
     });
 
-  it('tell oversubscribed, serial and idle jobs by the threads that want a CPU, on a busy host, too', () => {
+  it('judge by the threads that want a CPU, also on a busy host', () => {
     for (const [cpu, waiting, expected] of [
       [8, 0, ['oversubscribed']],
       [2, 6, ['oversubscribed']],
@@ -197,7 +197,7 @@ describe('the shipped rules', () => {
     }
   });
 
-  it('know swap by whichever figure says more', () => {
+  it('find swapping by any figure that shows swap', () => {
     for (const record of [
       { ...usual, peak_rss_swap: openBracket(9 * GIB, null, null) },
       withMetrics({ cgroup_swap_peak_bytes: GIB }),
@@ -206,7 +206,7 @@ describe('the shipped rules', () => {
       assert.deepEqual(foundNames(judge(rules, [record], null)), ['swapping']);
   });
 
-  it('judges a job without samples by the figure of Grid Engine, and marks it', () => {
+  it("judge a job without samples by Grid Engine's figure, and mark it with ~", () => {
     const line: JobRecord = { ...unmeasured, pe: null, slots: 1, trust: 'accounting', status: 'unsampled' };
     const account = category('');
     const counted = { ...line, grid_engine: account === null ? null : { ...account, maxvmem_bytes: GIB } };
@@ -217,7 +217,7 @@ describe('the shipped rules', () => {
     );
   });
 
-  it('judges a parallel job as one: its CPU time over all slots, its memory on the fullest host', () => {
+  it('judge a parallel job by its CPU time over all slots and the memory of its fullest host', () => {
     const idle = (record: JobRecord): JobRecord => ({ ...record, cpu_seconds: 0 });
     const parts = [mpiMaster(4), ...[1, 2, 3, 4].map((number) => mpiTask(number))];
     const busy = judge(rules, parts, null);
@@ -246,8 +246,8 @@ describe('the shipped rules', () => {
   });
 });
 
-describe('a file of rules', () => {
-  it('says every fault with its place, and what was probably meant', () => {
+describe('a rules file', () => {
+  it('has each error reported with its place, and with the word that was probably meant', () => {
     assert.match(problemsOf('[mine').join(), /^not valid TOML \(line 1, column \d+: [^\n]*\)$/);
     assert.deepEqual(problemsOf(ruleText('cost = "slots"')), [
       '[mine] cost, character 1: is neither memory times time nor slots times time',
@@ -274,7 +274,7 @@ describe('a file of rules', () => {
 
   const directory = temporaryDirectory();
 
-  it('of the site comes over the shipped ones by name, or switches them off', async () => {
+  it('of the site replaces shipped rules of the same name, or switches them off', async () => {
     const path = join(directory, 'rules.toml');
     writeFileSync(
       path,
@@ -294,7 +294,7 @@ describe('a file of rules', () => {
     assert.equal(finding.cost_slot_hours, null);
   });
 
-  it('with a fault is left out, and said so', async () => {
+  it('with an error is ignored, and the error is reported', async () => {
     const path = join(directory, 'wrong.toml');
     writeFileSync(path, ruleText('cost = "slots"'));
     const shipped = await loadRules('');
@@ -309,23 +309,23 @@ describe('a file of rules', () => {
   });
 });
 
-describe('growth of memory', () => {
+describe('memory growth', () => {
   const ofPoints = (points: readonly number[]) =>
     growthOf({ start: after(0), step_seconds: 1, rss_bytes: [...points], others: {} });
 
-  it('is told from 16 points on', () => {
+  it('is calculated from 16 points on', () => {
     assert.equal(growthOf(null), null);
     assert.equal(ofPoints(Array.from({ length: 15 }, (_, index) => index)), null);
     assert.deepEqual(ofPoints(Array.from({ length: 16 }, (_, index) => index * 10)), { bytes: 140, rising: 7 });
   });
 
-  it('is not of a job that loads its data and then computes, nor of one that goes up and down', () => {
+  it('is not steady in a job that loads data and then computes, or that goes up and down', () => {
     assert.equal(ofPoints(Array.from({ length: 120 }, (_, index) => Math.min(index, 60)))?.rising, 4);
     const wave = ofPoints(Array.from({ length: 120 }, (_, index) => 50 + 40 * Math.sin(index / 6)));
     assert.ok(wave !== null && wave.rising < 7);
   });
 
-  it('is of one that frees some of it now and then', () => {
+  it('is steady in a job that frees some memory now and then', () => {
     assert.equal(ofPoints(Array.from({ length: 120 }, (_, index) => index + 5 * Math.sin(index)))?.rising, 7);
   });
 });

@@ -13,7 +13,7 @@ import { testScreen } from '../screens';
 
 const PEAK = 1_644_167_168;
 
-/** On one of four slots, and growing all the time. */
+/** A job that uses one of four slots and grows all the time. */
 const leaking: JobRecord = {
   ...ordinary,
   job_id: 4790,
@@ -34,17 +34,17 @@ async function shown(runs: readonly JobRun[], options: Partial<JobViewOptions> =
 }
 
 describe('classes on the screen of a job', () => {
-  it('shows the worst one on 24 lines, and names the others', async () => {
+  it('shows the worst class on a screen of 24 lines, and names the others', async () => {
     const lines = await shown(asRuns([leaking]));
     assert.ok(lines.length <= 24);
     assertGolden('class-short', lines);
   });
 
-  it('shows all of them, and those that are not known, with --full', async () => {
+  it('shows all classes with --full, also those that could not be judged', async () => {
     assertGolden('class-full', await shown(asRuns([leaking]), { detail: 'full' }, true));
   });
 
-  it('repeats nothing that the verdict says', async () => {
+  it('does not repeat what the verdict says', async () => {
     const runs = asRuns([ordinary]);
     const lines = await shown(runs);
     const without = renderJob({ job_id: 4711, runs, older: 0, newer: 0 }, { allTasks: false }, testScreen());
@@ -65,7 +65,7 @@ describe('classes on the screen of a job', () => {
     );
   });
 
-  it('lets nothing through that a user wrote', async () => {
+  it('prints no control character of hostile names', async () => {
     const rule = await loadRules('');
     const judged = withClasses(asRuns([{ ...hostile, host_slots: 4, slots: 4, cpu_seconds: 0 }]), rule);
     const report = { job_id: hostile.job_id, runs: judged, older: 0, newer: 0 };
@@ -73,7 +73,7 @@ describe('classes on the screen of a job', () => {
     assert.doesNotMatch(text, /[\p{Cc}\u202e]/u);
   });
 
-  it('names them in CSV', async () => {
+  it('names the classes in CSV', async () => {
     const judged = withClasses(asRuns([leaking]), await loadRules(''));
     const [, line = ''] = renderCsv(judged.map((run) => ({ ...run, next_time: null }))).split('\n');
     assert.match(line, /,leak serial memory-far-below$/);
@@ -81,7 +81,7 @@ describe('classes on the screen of a job', () => {
 });
 
 describe('the list of rules', () => {
-  it('has all that a rule says', async () => {
+  it('shows everything that a rule defines', async () => {
     assertGolden('rules', renderRules(await loadRules(''), testScreen()));
   });
 });
