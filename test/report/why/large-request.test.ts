@@ -43,8 +43,8 @@ function whyOf(ended: Ended): { readonly why: Why; readonly next: string | null;
   return { why, next: next?.line ?? null, reasons: next?.reasons.join('\n') ?? '' };
 }
 
-describe('one large request that was refused', () => {
-  it('may have ended a program with little left, and is tried with twice as much', () => {
+describe('a single large request that was refused', () => {
+  it('is a possible cause, and twice the limit is advised, where little was left', () => {
     const { why, next, reasons } = whyOf({ limitMib: 300, command: 'python3.11', spaceMib: 16, status: 1 });
     assert.deepEqual([why.confidence, why.causes], ['possible', ['refused-memory', 'own-error']]);
     assert.match(
@@ -55,13 +55,13 @@ describe('one large request that was refused', () => {
     assert.match(reasons, /^h_vmem: twice the limit, if its messages speak of memory/);
   });
 
-  it('is what a runtime makes when it starts', () => {
+  it('is what a runtime makes at its start', () => {
     const java = whyOf({ limitMib: 1024, command: 'java', spaceMib: 300, status: 1 });
     assert.deepEqual(java.why.causes, ['refused-memory', 'own-error']);
     assert.match(java.why.sentence, /java asks for 2\.5 GiB.* and it got no further, 400 ms after its start/);
     assert.equal(java.next, 'qsub -l h_vmem=4G');
     assert.match(java.reasons, /-Xmx1g/);
-    // A JVM takes what it gets, and is at its limit when it gives up: half as much again would not do.
+    // A JVM uses what it gets and is at its limit when it gives up: half as much again would not do.
     const full = whyOf({ limitMib: 1024, command: 'java', spaceMib: 1023, status: 1 });
     assert.deepEqual([full.why.causes, full.next], [['refused-memory'], 'qsub -l h_vmem=4G']);
     const wide = whyOf({ limitMib: 6 * 1024, command: 'java', spaceMib: 1300, status: 1 });
@@ -70,11 +70,11 @@ describe('one large request that was refused', () => {
     assert.deepEqual([node.why.causes, node.next], [['refused-memory', 'crash'], 'qsub -l h_vmem=1.5G']);
   });
 
-  it('is no likely cause without grounds', () => {
+  it('is no likely cause without evidence', () => {
     const without: readonly Ended[] = [
       // 2.8 GiB were left.
       { limitMib: 4096, command: 'python3', spaceMib: 1229, status: 1 },
-      // Whoever exits so has chosen it.
+      // The program chose this exit status itself.
       { limitMib: 300, command: 'python3', spaceMib: 16, status: 3 },
       { limitMib: 300, command: 'python3', spaceMib: 16, status: 127 },
       { limitMib: 300, command: '1234 (bash)', spaceMib: 8, status: 1 },
@@ -90,7 +90,7 @@ describe('one large request that was refused', () => {
   });
 });
 
-/** Runs a command under RLIMIT_AS, as a job with that h_vmem does. */
+/** Runs a command under RLIMIT_AS, as Grid Engine does for a job with that h_vmem. */
 function underLimit(limitMib: number, command: readonly string[]): { status: number; stdout: string; output: string } {
   const script = `ulimit -v ${limitMib * 1024} && exec "$@"`;
   const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', script, 'sh', ...command], {
@@ -113,7 +113,7 @@ except MemoryError:
 
 describe('a real process', () => {
   it(
-    'python3 with a bytearray that did not fit is told so',
+    'of python3 with a bytearray that does not fit is explained so',
     { skip: has('/usr/bin/python3') ? false : 'no python3' },
     () => {
       const { status, stdout, output } = underLimit(300, ['/usr/bin/python3', '-c', PYTHON]);
@@ -126,12 +126,12 @@ describe('a real process', () => {
   );
 
   it(
-    'java that could not reserve its memory is told so, and starts with what is advised',
+    'of java that cannot reserve its memory is explained so, and java starts with the advised request',
     { skip: has('/usr/bin/java') ? false : 'no java' },
     () => {
       const { status, output } = underLimit(1024, ['/usr/bin/java', '-version']);
       assert.match(output, /Could not (reserve|allocate)|insufficient memory|Could not create/i);
-      // What its exit record tells is some part of what it may have.
+      // Its exit record may show any part of the address space.
       for (const spaceMib of [0, 40, 400, 900]) {
         const { why, next } = whyOf({ limitMib: 1024, command: 'java', spaceMib, status });
         assert.deepEqual([why.causes, next], [['refused-memory', 'own-error'], 'qsub -l h_vmem=4G'], `${spaceMib}`);

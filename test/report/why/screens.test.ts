@@ -19,7 +19,7 @@ describe('the screen of a job that ended badly', () => {
     it(`shows ${name}`, () =>
       assertGolden(`end-${name}`, renderJob(report, { detail: 'full', allTasks: false }, testScreen())));
 
-    it(`keeps ${name} within 80 columns, and harmless`, () => {
+    it(`keeps ${name} within 80 columns, without control characters`, () => {
       for (const unicode of [true, false]) {
         const lines = renderJob(report, { detail: 'full', allTasks: false }, testScreen({ width: 80, unicode }));
         assert.deepEqual(
@@ -54,7 +54,7 @@ describe('causes in JSON', () => {
     assert.equal(causes[0]?.next_time, 'qsub -l h_vmem=4G,h_rt=0:20:00');
   });
 
-  it('are left out where nothing ended badly', () => {
+  it('are left out where no run ended badly', () => {
     const runs = asRuns([{ ...BAD_ENDS.deleted, exit_status: 0, signal: 0, failed: 0 }]);
     assert.deepEqual(causeAccounts(runs), []);
     assert.doesNotMatch(renderJson(nextRequests(runs), [], causeAccounts(runs)), /"causes"/);

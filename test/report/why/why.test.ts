@@ -20,7 +20,7 @@ const bySignal = (signal: number): Partial<JobRecord> => ({ signal, exit_status:
 const KILLED = bySignal(9);
 const ENFORCED = { ...KILLED, failed: 37 };
 const AFTER_SIGNAL = { ...KILLED, failed: 100 };
-const TOLD_BY_SHELL = { signal: 0, exit_status: 137 };
+const EXIT_STATUS_OF_SHELL = { signal: 0, exit_status: 137 };
 const held = (bytes: number, upper: number | null = null): Partial<JobRecord> => {
   const bracket = upper === null ? openBracket(bytes, null, null) : provedBracket(bytes, upper, null, null);
   return { peak_rss: bracket, peak_rss_swap: bracket };
@@ -31,7 +31,7 @@ const asked = (category: string, changes: Partial<GridEngineAccount> = {}): Part
 });
 const TWO_GIB = { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } as const;
 const RESIDENT: Partial<JobRecord> = { requests: { h_rss: TWO_GIB, s_rss: TWO_GIB } };
-/** Two slots on its host, one of which its largest process could have filled. */
+/** Its host has two slots; its largest process filled nearly the memory of one. */
 const NARROW_TASK: Partial<JobRecord> = {
   pe_task_id: '1.ge1',
   h_vmem: { request_bytes: 4 * GIB, limit_bytes: 8 * GIB, per: 'slot' },
@@ -39,14 +39,14 @@ const NARROW_TASK: Partial<JobRecord> = {
 };
 
 const why = (changes: Partial<JobRecord>, dialect?: Dialect): Why => {
-  const told = whyEnded([{ ...modest, ...changes }], undefined, dialect);
-  assert.ok(told !== null);
-  return told;
+  const result = whyEnded([{ ...modest, ...changes }], undefined, dialect);
+  assert.ok(result !== null);
+  return result;
 };
-const standing = (told: Why, cause: Cause): Standing | undefined =>
-  told.hypotheses.find((one) => one.cause === cause)?.standing;
+const standing = (result: Why, cause: Cause): Standing | undefined =>
+  result.hypotheses.find((one) => one.cause === cause)?.standing;
 
-/** Requested once for a job of two slots. */
+/** 4 GiB requested once for a job of two slots. */
 const ONCE: Partial<JobRecord> = {
   host_slots: 2,
   h_vmem: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'job' },
@@ -80,7 +80,7 @@ const TABLE: readonly Row[] = [
   ['h_vmem', 'contradicted', 'no limit', { ...ENFORCED, h_vmem: null }],
   ['h_vmem', 'undecidable', 'a limit nobody knows', { ...ENFORCED, h_vmem: null, trust: 'accounting' }],
   ['h_vmem', 'undecidable', 'nothing measured', { ...KILLED, peak_rss: null, peak_rss_swap: null }],
-  ['h_vmem', 'contradicted', 'the shell lived on', { ...TOLD_BY_SHELL, ...held(4.1 * GIB) }],
+  ['h_vmem', 'contradicted', 'the shell lived on', { ...EXIT_STATUS_OF_SHELL, ...held(4.1 * GIB) }],
   ['h_vmem', 'contradicted', 'another signal', { ...bySignal(11), ...held(4.1 * GIB) }],
   ['h_vmem', 'contradicted', 'failed 100 where 37 is told', { ...AFTER_SIGNAL, ...held(3.9 * GIB) }, 'sge8.1.9'],
   ['h_vmem', 'contradicted', 'failed 100 in the fork', { ...AFTER_SIGNAL, ...held(3.9 * GIB) }, 'daimh'],
@@ -211,7 +211,7 @@ const TABLE: readonly Row[] = [
   ['h_rt', 'consistent', 'ran as long as allowed', { ...ENFORCED, ...asked('-l h_rt=600') }],
   ['h_rt', 'consistent', 'without the code', { ...KILLED, ...asked('-l h_rt=0:10:0') }],
   ['h_rt', 'contradicted', 'ran shorter', { ...ENFORCED, ...asked('-l h_rt=3600') }],
-  ['h_rt', 'contradicted', 'the shell lived on', { ...TOLD_BY_SHELL, ...asked('-l h_rt=600') }],
+  ['h_rt', 'contradicted', 'the shell lived on', { ...EXIT_STATUS_OF_SHELL, ...asked('-l h_rt=600') }],
   ['h_rt', 'contradicted', '8.1.9 says 100', { ...AFTER_SIGNAL, ...asked('-l h_rt=600') }, 'sge8.1.9'],
   ['h_rt', 'undecidable', 'no request is told', ENFORCED],
   ['h_rt', 'undecidable', 'the queue may have one', { ...ENFORCED, ...asked('-l h_vmem=4G') }],
@@ -265,7 +265,7 @@ const TABLE: readonly Row[] = [
     { ...KILLED, metrics: { cgroup_oom_kills: 1, cgroup_oom_events: 0 } },
   ],
   ['node-out-of-memory', 'consistent', "in the kernel's log", { ...KILLED, metrics: { taskstats_node_oom_kills: 1 } }],
-  ['node-out-of-memory', 'consistent', 'one process of the job', TOLD_BY_SHELL],
+  ['node-out-of-memory', 'consistent', 'one process of the job', EXIT_STATUS_OF_SHELL],
   [
     'node-out-of-memory',
     'contradicted',
@@ -278,7 +278,7 @@ const TABLE: readonly Row[] = [
   ['deleted', 'consistent', 'failed 100', AFTER_SIGNAL],
   ['deleted', 'consistent', 'the notice', { ...bySignal(12), failed: 100 }],
   ['deleted', 'contradicted', 'failed 37', ENFORCED],
-  ['deleted', 'contradicted', 'the shell lived on', { ...TOLD_BY_SHELL, failed: 0 }],
+  ['deleted', 'contradicted', 'the shell lived on', { ...EXIT_STATUS_OF_SHELL, failed: 0 }],
   ['deleted', 'contradicted', 'OCS would name who', AFTER_SIGNAL, 'ocs'],
   ['deleted', 'undecidable', 'Grid Engine has not reported it yet', KILLED],
 
@@ -310,11 +310,11 @@ const TABLE: readonly Row[] = [
 describe('whyEnded', () => {
   for (const [cause, expected, name, changes, dialect] of TABLE)
     it(`${cause} is ${expected}: ${name}${dialect === undefined ? '' : ` (${dialect})`}`, () => {
-      const told = why(changes, dialect);
-      assert.equal(standing(told, cause), expected, JSON.stringify(told, null, 1));
+      const result = why(changes, dialect);
+      assert.equal(standing(result, cause), expected, JSON.stringify(result, null, 1));
     });
 
-  it('has every cause in the table consistent once, and contradicted once', () => {
+  it('has a consistent and a contradicted row in the table for every cause', () => {
     const covered = (expected: Standing): Set<Cause> =>
       new Set(TABLE.filter(([, one]) => one === expected).map(([cause]) => cause));
     const all = new Set(why(KILLED).hypotheses.map(({ cause }) => cause));
@@ -322,7 +322,7 @@ describe('whyEnded', () => {
     assert.deepEqual(covered('contradicted'), all);
   });
 
-  it('has nothing to say of a job that ended well, runs, or of which the end is unknown', () => {
+  it('is null for a job that ended well, runs, or ended in an unknown way', () => {
     assert.equal(whyEnded([modest]), null);
     assert.equal(whyEnded([]), null);
     assert.equal(whyEnded([{ ...modest, ...KILLED, status: 'running' }]), null);
@@ -330,26 +330,26 @@ describe('whyEnded', () => {
   });
 });
 
-describe('the sentence', () => {
-  const says = (
+describe('the sentence about a bad end', () => {
+  const assertSentence = (
     changes: Partial<JobRecord>,
     confidence: Why['confidence'],
     causes: readonly Cause[],
     text: RegExp,
   ): void => {
-    const told = why(changes);
-    assert.deepEqual([told.confidence, told.causes], [confidence, causes], told.sentence);
-    assert.match(told.sentence, text);
+    const result = why(changes);
+    assert.deepEqual([result.confidence, result.causes], [confidence, causes], result.sentence);
+    assert.match(result.sentence, text);
   };
 
-  it('is as good as told where one limit fits that Grid Engine says it enforced', () => {
-    says(
+  it('calls the cause certain where one limit fits and Grid Engine says that it enforced a limit', () => {
+    assertSentence(
       { ...ENFORCED, ...held(3.9 * GIB, 4.1 * GIB) },
       'certain',
       ['h_vmem'],
       /^Probable cause: Grid Engine's own kill at h_vmem\. It held 3\.90 GiB to 4\.10 GiB of the 4 GiB allowed on node07 when SIGKILL came at 2026-11-20T13:12:11Z\.$/,
     );
-    says(
+    assertSentence(
       { ...ENFORCED, ...asked('-l h_rt=600') },
       'certain',
       ['h_rt'],
@@ -357,8 +357,8 @@ describe('the sentence', () => {
     );
   });
 
-  it('names both where both fit', () => {
-    says(
+  it('names both limits where both fit', () => {
+    assertSentence(
       { ...ENFORCED, ...held(4.1 * GIB), ...asked('-l h_rt=600') },
       'possible',
       ['h_vmem', 'h_rt'],
@@ -375,47 +375,52 @@ describe('the sentence', () => {
     }
   });
 
-  it('says what would tell where nothing does', () => {
-    says(
+  it('says which evidence is needed where the cause is unknown', () => {
+    assertSentence(
       KILLED,
       'unknown',
       [],
       /^Cause unknown: nothing known explains SIGKILL at .*; it had used 30 % of h_vmem\. Evidence needed: Grid Engine's accounting line \(qmemacct import\) or .*\.$/,
     );
-    says(ENFORCED, 'unknown', [], /^Grid Engine enforced a limit \(failed 37\), but which one is unknown; /);
+    assertSentence(ENFORCED, 'unknown', [], /^Grid Engine enforced a limit \(failed 37\), but which one is unknown; /);
   });
 
-  it('blames no limit for what ran without Grid Engine, where none was set', () => {
+  it('blames no limit for a command that ran without Grid Engine and without a limit', () => {
     for (const changes of [
       { ...KILLED, ...held(4.1 * GIB) },
       { exit_status: 1, ...space(4.1 * GIB) },
     ]) {
       const record = { ...modest, ...changes, cluster: '(run)' };
-      const told = whyEnded([record]);
-      assert.doesNotMatch(told?.sentence ?? '', /Grid Engine|limit|allowed|refused|qdel/);
+      const result = whyEnded([record]);
+      assert.doesNotMatch(result?.sentence ?? '', /Grid Engine|limit|allowed|refused|qdel/);
       assert.deepEqual([killedByMemory(record), killedByMemory({ ...record, cluster: '(demo)' })], [false, true]);
     }
   });
 
-  it('names no host for what all slots of a job may hold, where its hosts are unknown', () => {
+  it('names no host in the limit of all slots of a job, where its hosts are unknown', () => {
     const alone = { ...modest, ...KILLED, failed: 100, pe: 'mpi', slots: 16, host_slots: null, granted_hosts: null };
     const unsampled = { ...alone, peak_rss: null, peak_rss_swap: null, peak_vmem: null, peak_process_vmem: null };
     const limit = { request_bytes: 2 * GIB, limit_bytes: 32 * GIB, per: 'slot' } as const;
     const line = asked('', { maxvmem_bytes: 40 * GIB });
-    const told = whyEnded([{ ...unsampled, h_vmem: limit, ...line }]);
-    assert.match(told?.sentence ?? '', /counted 40\.0 GiB of the 32 GiB that its 16 slots may hold together/);
+    const result = whyEnded([{ ...unsampled, h_vmem: limit, ...line }]);
+    assert.match(result?.sentence ?? '', /counted 40\.0 GiB of the 32 GiB that its 16 slots may hold together/);
   });
 
   it('says how to mend what kept a job from starting', () => {
-    says(
+    assertSentence(
       { exit_status: 0, failed: 26 },
       'certain',
       ['never-ran'],
       /^It never ran: an output file could not be opened on node07 \(failed 26\): qsub -o and -e/,
     );
-    says({ exit_status: 0, failed: 28 }, 'certain', ['never-ran'], /working directory .* does not exist on the node/);
-    says({ exit_status: 0, failed: 27 }, 'certain', ['never-ran'], /the shell of qsub -S/);
-    says(
+    assertSentence(
+      { exit_status: 0, failed: 28 },
+      'certain',
+      ['never-ran'],
+      /working directory .* does not exist on the node/,
+    );
+    assertSentence({ exit_status: 0, failed: 27 }, 'certain', ['never-ran'], /the shell of qsub -S/);
+    assertSentence(
       { exit_status: 0, failed: 15 },
       'certain',
       ['failed-afterwards'],
@@ -423,43 +428,48 @@ describe('the sentence', () => {
     );
   });
 
-  it('takes no option that is kept from the reader for one that was not given', () => {
+  it('does not take a hidden request for one that was not made', () => {
     const hidden = { ...AFTER_SIGNAL, ...asked('anonymous') };
     for (const dialect of ['sge6.2', 'ocs'] as const) {
-      const told = why(hidden, dialect);
-      assert.equal(standing(told, 'h_rt'), 'undecidable');
-      assert.doesNotMatch(JSON.stringify(told), /requested no|names nobody/);
+      const result = why(hidden, dialect);
+      assert.equal(standing(result, 'h_rt'), 'undecidable');
+      assert.doesNotMatch(JSON.stringify(result), /requested no|names nobody/);
     }
     assert.match(JSON.stringify(why({ ...AFTER_SIGNAL, ...asked('') })), /requested no h_rt/);
   });
 
-  it('names who deleted it where that is told, whatever the name', () => {
-    says(
+  it('names the user who deleted the job, whatever the name', () => {
+    assertSentence(
       { ...AFTER_SIGNAL, ...asked('', { deleted_by: 'bob' }) },
       'certain',
       ['deleted'],
       /^It was deleted: Grid Engine says that bob deleted it\.$/,
     );
-    const told = whyEnded([{ ...modest, ...AFTER_SIGNAL, ...asked('', { deleted_by: '\u001b[31mbob' }) }], {
+    const result = whyEnded([{ ...modest, ...AFTER_SIGNAL, ...asked('', { deleted_by: '\u001b[31mbob' }) }], {
       safe: (text) => text.replace(/\p{C}/gu, '?'),
       clock: (time) => time,
     });
-    assert.match(told?.sentence ?? '', /\?\[31mbob/);
+    assert.match(result?.sentence ?? '', /\?\[31mbob/);
   });
 
   it('tells a crash from refused memory by how near the limit was', () => {
-    says(bySignal(6), 'likely', ['crash'], /a crash of the program\. SIGABRT at .*; it had used 30 % of h_vmem/);
-    says(
+    assertSentence(
+      bySignal(6),
+      'likely',
+      ['crash'],
+      /a crash of the program\. SIGABRT at .*; it had used 30 % of h_vmem/,
+    );
+    assertSentence(
       { ...bySignal(6), ...space(3.99 * GIB) },
       'likely',
       ['refused-memory'],
       /a process \(java\) had reached at least 3\.99 GiB of the 4 GiB/,
     );
-    says({ exit_status: 3 }, 'likely', ['own-error'], /exit status 3; it had used 30 % of h_vmem/);
-    says({ exit_status: 127 }, 'likely', ['own-error'], /a shell did not find a command/);
+    assertSentence({ exit_status: 3 }, 'likely', ['own-error'], /exit status 3; it had used 30 % of h_vmem/);
+    assertSentence({ exit_status: 127 }, 'likely', ['own-error'], /a shell did not find a command/);
   });
 
-  it('leaves open whether memory was refused where it may have come close to a limit', () => {
+  it('leaves open whether memory was refused where the job may have come close to a limit', () => {
     const unseen = { exit_status: 1, peak_process_vmem: null };
     const nearly: readonly Partial<JobRecord>[] = [
       { exit_status: 3, peak_process_vmem: provedBracket(3 * GIB, 3.9 * GIB, null, 'sim') },
@@ -468,10 +478,10 @@ describe('the sentence', () => {
       { exit_status: 1, ...held(1.9 * GIB), h_vmem: null, requests: { h_data: TWO_GIB } },
     ];
     for (const end of nearly)
-      says(end, 'possible', ['refused-memory', 'own-error'], /Evidence needed: the program's own/);
-    says({ ...unseen, ...held(3.5 * GIB) }, 'likely', ['own-error'], /it had used 88 % of h_vmem/);
+      assertSentence(end, 'possible', ['refused-memory', 'own-error'], /Evidence needed: the program's own/);
+    assertSentence({ ...unseen, ...held(3.5 * GIB) }, 'likely', ['own-error'], /it had used 88 % of h_vmem/);
     const soft = { requests: { s_vmem: TWO_GIB } };
-    says({ exit_status: 1, ...space(1.9 * GIB), ...soft }, 'likely', ['refused-memory'], /refused at s_vmem/);
+    assertSentence({ exit_status: 1, ...space(1.9 * GIB), ...soft }, 'likely', ['refused-memory'], /refused at s_vmem/);
   });
 
   it('says that memory was still growing', () => {
@@ -490,12 +500,12 @@ describe('a parallel job', () => {
   const killed = { ...mpiTask(3), ...KILLED, ended_at: after(4000), peak_rss: peak, peak_rss_swap: peak };
 
   it('is explained by the host where it ended first', () => {
-    const told = whyEnded([{ ...mpiMaster(4), exit_status: 1, ended_at: after(4005) }, mpiTask(1), killed]);
-    assert.deepEqual(told?.causes, ['h_vmem']);
-    assert.match(told.sentence, /It held 31\.9 GiB to 32\.2 GiB of the 32 GiB allowed on node03/);
+    const result = whyEnded([{ ...mpiMaster(4), exit_status: 1, ended_at: after(4005) }, mpiTask(1), killed]);
+    assert.deepEqual(result?.causes, ['h_vmem']);
+    assert.match(result.sentence, /It held 31\.9 GiB to 32\.2 GiB of the 32 GiB allowed on node03/);
   });
 
-  it("is explained by what Grid Engine counted of a task, whatever the sampler's looks fell on", () => {
+  it("is explained by Grid Engine's figure of a slave task, whatever the samples show", () => {
     const line = tenMinutesOf({ category: '-l h_vmem=2G -pe orte 64', maxvmem_bytes: 32.1 * GIB });
     const master = { ...mpiMaster(4), exit_status: 137, signal: 0, failed: 0, ended_at: after(4005) };
     const seen = (bracket: Bracket | null): JobRecord => ({
@@ -508,22 +518,22 @@ describe('a parallel job', () => {
     for (const dialect of ['sge8.1.9', 'unknown'] as const)
       for (const bracket of [null, openBracket(GIB, null, null), openBracket(31 * GIB, null, null)]) {
         const run = [{ ...master, grid_engine: tenMinutesOf({ maxvmem_bytes: 0.1 * GIB }) }, seen(bracket)];
-        const told = whyEnded(run, undefined, dialect);
-        assert.deepEqual([told?.causes, told?.confidence], [['h_vmem'], 'likely'], told?.sentence);
-        assert.match(told?.sentence ?? '', /Grid Engine counted 32\.1 GiB/);
-        assert.match(nextTime(needsOf(run), [told])?.line ?? '', /^qsub -l h_vmem=3(\.1)?G$/);
+        const result = whyEnded(run, undefined, dialect);
+        assert.deepEqual([result?.causes, result?.confidence], [['h_vmem'], 'likely'], result?.sentence);
+        assert.match(result?.sentence ?? '', /Grid Engine counted 32\.1 GiB/);
+        assert.match(nextTime(needsOf(run), [result])?.line ?? '', /^qsub -l h_vmem=3(\.1)?G$/);
       }
   });
 
-  it('was not killed at h_vmem for the sum over all hosts in its only line', () => {
+  it('is not explained by h_vmem where only the sum over all hosts exceeds the limit', () => {
     const line = tenMinutesOf({ category: '-l h_vmem=2G -pe orte 64', maxvmem_bytes: 32.1 * GIB });
     const low = provedBracket(GIB, 1.1 * GIB, null, null);
     const dead = { ...killed, failed: 100, peak_rss: low, peak_rss_swap: low, peak_vmem: low };
-    const told = whyEnded([{ ...mpiMaster(4), ...AFTER_SIGNAL, grid_engine: line }, dead]);
-    assert.ok(told !== null && !told.causes.includes('h_vmem'), told?.sentence);
+    const result = whyEnded([{ ...mpiMaster(4), ...AFTER_SIGNAL, grid_engine: line }, dead]);
+    assert.ok(result !== null && !result.causes.includes('h_vmem'), result?.sentence);
   });
 
-  it('was stopped at h_rt where its master was, though the tasks died before it', () => {
+  it('is explained by the time limit of its master, though the tasks died earlier', () => {
     const line = tenMinutesOf({ category: '-l h_rt=4000', wallclock_seconds: 4001 });
     const master = { ...mpiMaster(4), ...ENFORCED, ended_at: after(4001), wallclock_seconds: 4001, grid_engine: line };
     const task = { ...mpiTask(1), ...AFTER_SIGNAL, ended_at: after(4000) };
@@ -533,20 +543,20 @@ describe('a parallel job', () => {
     assert.deepEqual(whyEnded([warned, task], undefined, 'sge8.1.9')?.causes, ['s_rt']);
   });
 
-  it('has ended well where its master has, but for a task that memory ended', () => {
+  it('has ended well if its master has, unless memory ended a task', () => {
     const well = { ...mpiMaster(4), ended_at: after(4005) };
     assert.equal(whyEnded([well, { ...mpiTask(1), exit_status: 1 }]), null);
     assert.deepEqual(whyEnded([well, mpiTask(1), killed])?.causes, ['h_vmem']);
   });
 
-  it('is explained by its master where the tasks died with it', () => {
+  it('is explained by its master where the tasks died after it', () => {
     const late = { ...killed, ended_at: after(4010), peak_rss: null, peak_rss_swap: null };
-    const told = whyEnded([{ ...mpiMaster(4), exit_status: 1, ended_at: after(4005) }, late]);
-    assert.deepEqual(told?.causes, ['own-error']);
+    const result = whyEnded([{ ...mpiMaster(4), exit_status: 1, ended_at: after(4005) }, late]);
+    assert.deepEqual(result?.causes, ['own-error']);
   });
 });
 
-describe('whatever the records say', () => {
+describe('for any records, whyEnded', () => {
   const DIALECTS: readonly Dialect[] = ['sge6.2', 'ogs', 'sge8.1.9', 'daimh', 'univa', 'ocs', 'unknown'];
   const ends = fc.record({
     exit_status: fc.constantFrom(null, 0, 1, 99, 100, 134, 137, 139),
@@ -568,25 +578,25 @@ describe('whatever the records say', () => {
   const records = fc.array(
     fc
       .tuple(arbitraryRecord(), ends, accounts)
-      .map(([record, end, told]) => ({ ...record, ...end, grid_engine: told })),
+      .map(([record, end, account]) => ({ ...record, ...end, grid_engine: account })),
     { minLength: 1, maxLength: 3 },
   );
 
-  it('never throws, and names only what the evidence allows', () => {
+  it('never throws, and names only consistent causes', () => {
     fc.assert(
       fc.property(records, fc.constantFrom(...DIALECTS), (run, dialect) => {
-        const told = whyEnded(run, undefined, dialect);
-        if (told === null) return;
-        assert.notEqual(told.sentence, '');
-        assert.equal(told.causes.length === 0, told.confidence === 'unknown');
-        for (const cause of told.causes) assert.equal(standing(told, cause), 'consistent');
-        assert.equal(new Set(told.hypotheses.map(({ cause }) => cause)).size, told.hypotheses.length);
+        const result = whyEnded(run, undefined, dialect);
+        if (result === null) return;
+        assert.notEqual(result.sentence, '');
+        assert.equal(result.causes.length === 0, result.confidence === 'unknown');
+        for (const cause of result.causes) assert.equal(standing(result, cause), 'consistent');
+        assert.equal(new Set(result.hypotheses.map(({ cause }) => cause)).size, result.hypotheses.length);
       }),
       { numRuns: 300 },
     );
   });
 
-  it('names no limit that was not reached, no kill that did not come', () => {
+  it('names no limit that was not reached, and no kill without its signal', () => {
     fc.assert(
       fc.property(records, fc.constantFrom(...DIALECTS), (run, dialect) => {
         const [one] = run;
@@ -611,16 +621,16 @@ describe('whatever the records say', () => {
     );
   });
 
-  it('agrees with the rule that the roll-ups count by', () => {
+  it('agrees with the rule by which the daily sums count kills by memory', () => {
     const memory: readonly Cause[] = ['h_vmem', 'refused-memory', 'cgroup-out-of-memory'];
     fc.assert(
       fc.property(records, (run) => {
         const [one] = run;
         if (run.length !== 1 || one === undefined || one.status === 'running') return;
         if ((one.granted_hosts?.length ?? 0) > 1 || 's_vmem' in one.requests) return;
-        const told = whyEnded(run);
-        if (told !== null && told.causes.length > 0 && told.causes.every((cause) => memory.includes(cause)))
-          assert.ok(killedByMemory(one), told.sentence);
+        const result = whyEnded(run);
+        if (result !== null && result.causes.length > 0 && result.causes.every((cause) => memory.includes(cause)))
+          assert.ok(killedByMemory(one), result.sentence);
       }),
       { numRuns: 300 },
     );
