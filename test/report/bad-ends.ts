@@ -4,7 +4,7 @@ import { accountOf } from '../support/records';
 
 const GIB = 1024 ** 3;
 
-/** What accounting may say of a job of ten minutes. */
+/** The accounting line of a job that ran ten minutes. */
 export const tenMinutesOf = (fields: Partial<GridEngineAccount> = {}): GridEngineAccount =>
   accountOf({
     ...{ wallclock_seconds: 600, cpu_seconds: 500, user_seconds: 490, system_seconds: 10 },
@@ -12,7 +12,7 @@ export const tenMinutesOf = (fields: Partial<GridEngineAccount> = {}): GridEngin
     ...fields,
   });
 
-/** One slot and 4 GiB of h_vmem, of which it used a quarter in ten minutes; it ended well. */
+/** A job that ended well: one slot, 4 GiB of h_vmem, a quarter of it used in ten minutes. */
 export const modest: JobRecord = {
   ...ordinary,
   job_id: 4730,
@@ -36,7 +36,7 @@ export const modest: JobRecord = {
 
 const KILLED = { exit_status: 137, signal: 9 };
 
-/** One job for each of the common stories. */
+/** One job for each common cause of a bad end. */
 export const BAD_ENDS = {
   'stopped-at-h_rt': {
     ...modest,

@@ -5,7 +5,7 @@ import { packageRoot } from '../../src/base/package-root';
 
 const pathOf = (name: string): string => join(packageRoot(), 'test', 'report', 'golden', `${name}.txt`);
 
-/** Screens in the manual are lines of golden ones: "<!-- screen: live 1-9 -->" before each. */
+/** Fills in the manual's screens from golden files: `<!-- screen: live 1-9 -->` stands before each. */
 export function withScreens(manual: string): string {
   return manual.replaceAll(
     /(<!-- screen: (\S+) (\d+)-(\d+) -->\n\n)(?: {4}.*\n|\n(?= {4}))*/g,

@@ -1,7 +1,7 @@
 import type { JobRecord } from '../../src/record/record';
 import { arrayOfTwenty, hostile, killedAtLimit, lost, ordinary, running, selfReported } from './sample-records';
 
-/** Jobs of several owners, projects and hosts; each record has a key of its own. */
+/** Jobs of several owners, projects and hosts; every record has its own key. */
 export const MANY_OWNERS: readonly JobRecord[] = [
   { ...ordinary, project: 'genome' },
   { ...killedAtLimit, owner: 'alice', project: 'genome', host: 'node08' },

@@ -5,7 +5,10 @@ const MINUTE = 60_000;
 const FIRST = Date.parse('2026-11-01T10:00:00Z');
 const GIB = 1024 ** 3;
 
-/** Jobs of one name but for the digits, one after the other, ten minutes apart; each runs for five. `first`: ms. */
+/**
+ * Jobs whose names differ in digits only, each started ten minutes after the one before; each runs five.
+ * `first`: ms.
+ */
 export function pastJobs(
   count: number,
   more: (index: number) => Partial<JobRecord> = () => ({}),
@@ -29,14 +32,14 @@ export function pastJobs(
   });
 }
 
-/** How such a job ends at a limit of 4 GiB, 1 GiB a slot. */
+/** How a job of `pastJobs` ends at a limit of 4 GiB, 1 GiB a slot. */
 export function stoppedAtLimit(): Partial<JobRecord> {
   const { exit_status, signal, failed, peak_rss, peak_rss_swap, peak_process_vmem } = killedAtLimit;
   const h_vmem = { request_bytes: GIB, limit_bytes: 4 * GIB, per: 'slot' } as const;
   return { h_vmem, exit_status, signal, failed, peak_rss, peak_rss_swap, peak_process_vmem };
 }
 
-/** A job on four slots whose largest address space was so many GiB. */
+/** Fields of a job whose largest address space was so many GiB. */
 export const needing = (gib: number): Partial<JobRecord> => ({
   peak_process_vmem: openBracket(gib * GIB, null, null),
 });

@@ -7,12 +7,12 @@ const GIB = 1024 ** 3;
 
 const START = Date.parse('2026-11-20T13:02:11Z');
 
-/** ISO time so many seconds after the start of the ordinary job. */
+/** ISO time, so many seconds after the start of the ordinary job. */
 export function after(seconds: number): string {
   return new Date(START + seconds * 1000).toISOString();
 }
 
-/** A bracket as procfs alone gives it: open, with the kernel's mark as lower end. */
+/** A bracket as procfs alone gives it: no upper bound, the kernel's high-water mark as lower bound. */
 export function openBracket(bytes: number, at: string | null, command: string | null): Bracket {
   return bracketOf(bytes, null, { open: ['no-exit-records', 'no-lineage'], sources: ['sample', 'mark'], at, command });
 }
@@ -26,7 +26,7 @@ function risingSeries(peak: number): number[] {
   });
 }
 
-/** It reads first, then computes on most of its slots, and writes at the end. */
+/** Other series of the ordinary job: it reads first, then computes on most of its slots, and writes at the end. */
 function othersOfOrdinary(): Readonly<Record<string, readonly number[]>> {
   const steps = (of: (x: number, index: number) => number): readonly number[] =>
     Array.from({ length: 240 }, (_, index) => of(index / 239, index));
@@ -91,7 +91,7 @@ export const ordinary: JobRecord = {
   series: { start: after(0), step_seconds: 21, rss_bytes: risingSeries(1_600_000_000), others: othersOfOrdinary() },
 };
 
-/** A job that reserved memory by mem_free, which nothing enforces: its address space is far larger than that. */
+/** A job that requested mem_free, which nothing enforces: its address space is far larger than the request. */
 export const reservingOnly: JobRecord = {
   ...ordinary,
   job_id: 4721,
@@ -165,7 +165,7 @@ export const unsampled: JobRecord = {
   notes: ['No sampler was started: h_vmem=50M leaves no room for it and the limit could not be lifted.'],
 };
 
-/** The sampler was killed in mid-job. */
+/** Its sampler was killed while it ran. */
 export const lost: JobRecord = {
   ...ordinary,
   job_id: 4714,
@@ -208,7 +208,7 @@ export const running: JobRecord = {
   },
 };
 
-/** From hooks that ran as the job's owner; all ends closed by exit records and lineage. */
+/** From hooks that ran as the job's owner; exit records and lineage give all upper bounds. */
 export const selfReported: JobRecord = {
   ...ordinary,
   job_id: 4716,
@@ -243,7 +243,7 @@ export const selfReported: JobRecord = {
   unobserved_start_seconds: 0,
 };
 
-/** One java with a large heap reservation: its address space decides, not what it touched. */
+/** Java with a large heap reservation: its address space decides, not the memory it touched. */
 export const reserving: JobRecord = {
   ...ordinary,
   job_id: 4717,
@@ -252,7 +252,7 @@ export const reserving: JobRecord = {
   peak_process_vmem: openBracket(Math.round(9.8 * GIB), after(40), 'java'),
 };
 
-/** A job name, owner, queue and command that try everything. */
+/** A job whose name, owner, queue and command hold what could harm a terminal, a table or a page. */
 export const hostile: JobRecord = {
   ...ordinary,
   job_id: 4718,
@@ -266,7 +266,7 @@ export const hostile: JobRecord = {
   notes: ['The command was "\u001b[31mx\u001b[0m".'],
 };
 
-/** Twenty tasks on two hosts; task 7 ran into its limit. */
+/** Twenty array tasks on two hosts; task 7 was killed at its limit. */
 export const arrayOfTwenty: readonly JobRecord[] = Array.from({ length: 20 }, (_, index): JobRecord => {
   const task = index + 1;
   const killed = task === 7;
@@ -298,7 +298,7 @@ export const arrayOfTwenty: readonly JobRecord[] = Array.from({ length: 20 }, (_
   };
 });
 
-/** The first run of `ordinary`, ended by exit status 99 (re-run). */
+/** The first run of `ordinary`, which exited with status 99 (to be run again). */
 export const firstRun: JobRecord = {
   ...ordinary,
   run_id: '1f2e3d4c.1101.98000',
@@ -311,7 +311,7 @@ export const firstRun: JobRecord = {
   peak_rss: openBracket(900_000_000, after(-700), 'samtools'),
 };
 
-/** Records as runs: each the first run of the only job of its number, unless told otherwise. */
+/** Records as runs: each the first run of the only job of its number, unless `attempt` says otherwise. */
 export function asRuns(records: readonly JobRecord[], attempt = 1): JobRun[] {
   return records.map((record) => ({ record, attempt, incarnation: 1 }));
 }
@@ -348,7 +348,7 @@ export const wellWatched: JobRecord = {
   },
 };
 
-/** Ends closed by exit records and lineage. */
+/** A bracket whose upper bound comes from exit records and lineage. */
 export function provedBracket(lower: number, upper: number, at: string | null, command: string | null): Bracket {
   return bracketOf(lower, upper, {
     ...{ slack_bytes: 262_144, exact: upper - lower < MIB, sources: ['sample', 'mark', 'exit-record'] },
@@ -358,7 +358,7 @@ export function provedBracket(lower: number, upper: number, at: string | null, c
 
 const HOST_SLOTS = 16;
 
-/** The master of an MPI job on so many hosts of 16 slots: it starts the tasks and holds next to nothing itself. */
+/** The master of an MPI job on so many hosts of 16 slots: it starts the tasks and uses little memory itself. */
 export function mpiMaster(hosts: number): JobRecord {
   return {
     ...ordinary,
@@ -387,7 +387,7 @@ export function mpiMaster(hosts: number): JobRecord {
 
 export const mpiHost = (number: number): string => `node${String(number).padStart(2, '0')}`;
 
-/** The task on one of its hosts; it holds more, the higher the host's number. */
+/** The slave task on one of its hosts; the higher the host's number, the higher its peak. */
 export function mpiTask(number: number, task = 1): JobRecord {
   const host = mpiHost(number);
   const peak = 4_000_000_000 + 350_000_000 * number + 10_000_000 * task;
