@@ -137,7 +137,7 @@ const anyDetail: fc.Arbitrary<JobDetail> = fc
     ),
   );
 
-/** Anything at all: what the types allow, whether it makes sense or not. */
+/** Any snapshot that the types allow, whether it makes sense or not. */
 export const anySnapshot: fc.Arbitrary<Snapshot> = fc
   .record({
     dialect: fc.constantFrom(...dialects),
@@ -174,14 +174,14 @@ export const anyRecords: fc.Arbitrary<readonly JobRecord[]> = fc.array(
   { maxLength: 6 },
 );
 
-/** A job as it truly runs. */
+/** The truth about a running job. */
 export interface TrueJob {
   readonly job: number;
   readonly owner: string;
   readonly pe: boolean;
   readonly firstTask: boolean;
   readonly perSlot: number | null;
-  /** Slots and peaks (bytes) of its tasks by host, the master's host first. */
+  /** Slots and peaks (bytes) of its slave tasks by host, the master's host first. */
   readonly places: readonly { readonly host: string; readonly slots: number; readonly peaks: readonly number[] }[];
   readonly masterPeak: number;
   readonly past: number | null;
@@ -218,7 +218,10 @@ export const trueJobs: fc.Arbitrary<readonly TrueJob[]> = fc
   .array(trueJob, { maxLength: 6 })
   .map((jobs) => jobs.map((job, index) => ({ ...job, job: 100 + index })));
 
-/** What qmaster says of these jobs: all hosts have 64 GiB of h_vmem. Hosts' names are long in qhost, short in task ids. */
+/**
+ * What qmaster answers about these jobs. All hosts have 64 GiB of h_vmem; their names are long in qhost, short
+ * in task ids.
+ */
 export function truthfulSnapshot(jobs: readonly TrueJob[]): Snapshot {
   const hosts = names.map((called) => {
     const here = jobs.flatMap((job) =>
@@ -260,7 +263,7 @@ function rowsOf({ job, owner, pe, firstTask, places }: TrueJob, place: TrueJob['
   );
 }
 
-/** Jobs that wait, in every way that a request can look. */
+/** Waiting jobs with requests of every form. */
 export const someWaiting = fc
   .array(fc.array(request, { maxLength: 3 }), { maxLength: 5 })
   .map((requests) => requests.map((asked, index) => waiting(900 + index, { requests: asked })));

@@ -7,8 +7,8 @@ import { replayCourse, type Watch } from '../bench/risk-replay';
 const DAY_MS = 86_400_000;
 const ANY_TREND: Watch = (view, nowMs) => jobsAtRisk(view, { withinMs: DAY_MS, nowMs, share: 0.9 });
 
-/** Jobs of these shapes, and when an owner is first warned of each. */
-function played(shapes: readonly string[], watch: Watch = jobsToWarnOf) {
+/** Jobs with these shapes of memory use, and when their owner is first warned. */
+function replayed(shapes: readonly string[], watch: Watch = jobsToWarnOf) {
   return madeCourses(8)
     .filter(({ shape }) => shapes.includes(shape))
     .map((course) => {
@@ -19,23 +19,23 @@ function played(shapes: readonly string[], watch: Watch = jobsToWarnOf) {
 }
 
 describe('warnings over whole jobs', () => {
-  it('come before steady growth reaches the limit, whatever it starts from', () => {
-    const growing = played(['steady growth', 'exponential']).filter(({ overran }) => overran);
+  it('come before steady growth reaches the limit, wherever it starts', () => {
+    const growing = replayed(['steady growth', 'exponential']).filter(({ overran }) => overran);
     assert.ok(growing.length >= 4);
     for (const { at, endMs, trend } of growing) assert.ok(trend !== null && at < endMs);
   });
 
-  it('never come of a job that stays where it is', () => {
+  it('never come for a job whose memory is constant', () => {
     assert.deepEqual(
-      played(['constant']).map(({ wrong }) => wrong),
+      replayed(['constant']).map(({ wrong }) => wrong),
       new Array<boolean>(8).fill(false),
     );
   });
 
-  it('are wrong less than half as often as any trend would be, and hardly fewer', () => {
+  it('are wrong less than half as often as warnings of any trend, and right as often but for one job', () => {
     const shapes = ['loads, then constant', 'levels off', 'steady growth', 'saw-tooth', 'exponential'];
     const count = (watch: Watch) => {
-      const jobs = played(shapes, watch);
+      const jobs = replayed(shapes, watch);
       return { right: jobs.filter(({ right }) => right).length, wrong: jobs.filter(({ wrong }) => wrong).length };
     };
     const [mails, any] = [count(jobsToWarnOf), count(ANY_TREND)];

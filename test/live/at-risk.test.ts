@@ -11,10 +11,10 @@ import { USUAL_RULES } from '../../src/record/request-rules';
 
 const HOUR = 3_600_000;
 const options = { withinMs: HOUR, nowMs: AT, share: 0.9 };
-const viewOf = (told: Snapshot, records: Parameters<typeof viewCluster>[1] = []): ClusterView =>
-  viewCluster(told, records, { rules: USUAL_RULES, nowMs: AT });
+const viewOf = (given: Snapshot, records: Parameters<typeof viewCluster>[1] = []): ClusterView =>
+  viewCluster(given, records, { rules: USUAL_RULES, nowMs: AT });
 
-/** Jobs of 4 GiB that use so much now, in GiB. */
+/** Jobs with limits of 4 GiB that use so many GiB now; their peak is 8 GiB. */
 function using(...vmem: readonly number[]): Snapshot {
   return snapshot({
     running: answer(vmem.map((_, index) => listed(index + 1, 'q@a', { requests: [hard('4G')] }))),
@@ -24,18 +24,18 @@ function using(...vmem: readonly number[]): Snapshot {
 
 const brief = (risks: readonly AtRisk[]): unknown => risks.map(({ job, reason, share }) => [job.job, reason, share]);
 
-/** From nothing at the start an hour ago, each minute so much. */
+/** Memory per minute of a job that started an hour ago at 0 and grows by `each` bytes a minute. */
 const growth = (each: number): readonly number[] => Array.from({ length: 60 }, (_, minute) => (minute + 1) * each);
 
 describe('jobsAtRisk', () => {
-  it('has jobs that use most of their limit now, whatever they have used before', () => {
+  it('finds jobs that use most of their limit now, whatever their peaks', () => {
     assert.deepEqual(brief(jobsAtRisk(viewOf(using(3.5, 3.7, 1, 5)), options)), [
       [4, 'full', 1.25],
       [2, 'full', 0.925],
     ]);
   });
 
-  it('has jobs that grow into their limit within the time', () => {
+  it('finds jobs that grow into their limit within the given time', () => {
     const records = [
       running(1, 'a', growth(50 * MIB)),
       running(2, 'a', growth(40 * MIB)),
@@ -52,7 +52,7 @@ describe('jobsAtRisk', () => {
     assert.equal(jobsAtRisk(viewOf(using(1, 1, 1), records), { ...options, withinMs: 60_000 }).length, 0);
   });
 
-  it('puts full ones first, and tells a job once', () => {
+  it('puts full jobs first, and lists each job once', () => {
     const records = [running(1, 'a', growth(50 * MIB)), running(2, 'a', growth(64 * MIB))];
     assert.deepEqual(brief(jobsAtRisk(viewOf(using(1, 1), records), options)), [
       [2, 'full', 0.9375],
@@ -61,24 +61,24 @@ describe('jobsAtRisk', () => {
   });
 
   it('looks at each host of a parallel job by itself', () => {
-    const told = snapshot({
+    const given = snapshot({
       running: answer([listed(1, 'q@a', { slots: 2, requests: [hard('4G')] })]),
       details: answer([detail(1, [taskDetail(usage(0.5), { peTasks: [peTask('1.b', usage(3.9))] })])]),
     });
-    const [risk] = jobsAtRisk(viewOf(told), options);
+    const [risk] = jobsAtRisk(viewOf(given), options);
     assert.deepEqual([risk?.part.host, risk?.share], ['b', 0.975]);
   });
 
-  it('has nobody without a limit', () => {
-    const told = using(100);
-    const free = { ...told, running: answer([listed(1, 'q@a')]) };
+  it('finds no job without a limit', () => {
+    const given = using(100);
+    const free = { ...given, running: answer([listed(1, 'q@a')]) };
     assert.deepEqual(jobsAtRisk(viewOf(free, [running(1, 'a', growth(GIB))]), options), []);
   });
 
-  it('survives any view', () => {
+  it('returns only parts with a limit, for any view', () => {
     fc.assert(
-      fc.property(anySnapshot, anyRecords, (told, records) => {
-        const view = viewOf(told, records);
+      fc.property(anySnapshot, anyRecords, (given, records) => {
+        const view = viewOf(given, records);
         const risks = jobsAtRisk(view, options);
         assert.ok(risks.length <= view.jobs.length);
         for (const { part } of risks) assert.notEqual(part.limit, null);
@@ -88,29 +88,29 @@ describe('jobsAtRisk', () => {
 });
 
 describe('jobsToWarnOf', () => {
-  it('counts a trend that reaches the limit within a quarter of the time for which the job has run', () => {
+  it("counts a trend that reaches the limit within a quarter of the job's run time", () => {
     const records = [running(1, 'a', growth(57 * MIB)), running(2, 'a', growth(53 * MIB))];
     const view = viewOf(using(1, 1), records);
     assert.equal(jobsAtRisk(view, options).length, 2);
     assert.deepEqual(brief(jobsToWarnOf(view, AT)), [[1, 'trend', (57 * 60) / 4096]]);
   });
 
-  it('has jobs near their limit, however old they are', () => {
+  it('finds jobs near their limit, however long they have run', () => {
     assert.deepEqual(brief(jobsToWarnOf(viewOf(using(3.7, 1)), AT)), [[1, 'full', 0.925]]);
   });
 
-  it('has nobody whose memory is only reserved', () => {
-    const told = { ...using(3.7), running: answer([listed(1, 'q@a', { requests: [hard('4G', 'mem_free')] })]) };
-    assert.equal(jobsAtRisk(viewOf(told), options).length, 1);
-    assert.deepEqual(jobsToWarnOf(viewOf(told), AT), []);
-    // Address space is no memory.
-    assert.deepEqual(jobsAtRisk(viewOf({ ...told, dialect: 'sge6.2' }), options), []);
+  it('finds no job whose memory is only reserved', () => {
+    const given = { ...using(3.7), running: answer([listed(1, 'q@a', { requests: [hard('4G', 'mem_free')] })]) };
+    assert.equal(jobsAtRisk(viewOf(given), options).length, 1);
+    assert.deepEqual(jobsToWarnOf(viewOf(given), AT), []);
+    // An address space says nothing about reserved memory.
+    assert.deepEqual(jobsAtRisk(viewOf({ ...given, dialect: 'sge6.2' }), options), []);
     assert.equal(jobsAtRisk(viewOf({ ...using(3.7), dialect: 'sge6.2' }), options).length, 1);
   });
 });
 
 describe('shareInUse', () => {
-  it('goes by whoever says more, but by our own figure where the other has the page cache in it', () => {
+  it("takes the larger of two figures, but the sampler's where Grid Engine's includes the page cache", () => {
     const [job] = viewOf(using(2), [running(1, 'a', [3 * GIB])]).jobs;
     assert.ok(job);
     const [part] = job.parts;

@@ -23,7 +23,7 @@ const KINDS = ['align', 'train', 'fit', 'merge', 'sim'] as const;
 const SLOTS = 16;
 const HOST_GIB = 62;
 
-/** A cluster with so many jobs of one slot on its hosts; of each 67 jobs one comes close to its limit. Makes one at a time. */
+/** Makes snapshots of a cluster with so many one-slot jobs; one in 67 comes close to its limit. */
 export function busySnapshots(hosts: number, jobs: number): (at: number) => Snapshot {
   const rows: QhostJob[][] = Array.from({ length: hosts }, () => []);
   const requested = Array.from({ length: hosts }, () => 0);

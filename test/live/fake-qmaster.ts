@@ -6,7 +6,7 @@ import type { ListedJob } from '../../src/gridengine/qstat/job-list';
 import type { AnswerReader } from '../../src/gridengine/reading';
 import type { PollTools, Readers } from '../../src/live/poller';
 
-/** A host, a row and a detail with nothing in them but what tells them apart. */
+/** Hosts, rows and details with only what tells them apart. */
 export function aHost(name: string): QhostHost {
   return {
     name,
@@ -78,7 +78,7 @@ export function aDetail(job: number, rss = 1): JobDetail {
   };
 }
 
-/** What a query is answered with. */
+/** The answer to a query. */
 export interface Reply {
   readonly items?: readonly unknown[];
   readonly problem?: string;
@@ -90,7 +90,7 @@ export interface Reply {
 
 export type Answering = (client: string, args: readonly string[]) => Reply | Promise<Reply>;
 
-/** A reader takes each piece for one item that someone put aside. */
+/** The item that each piece stands for. */
 const items = new WeakMap<Uint8Array, unknown>();
 function reading(onItem: (item: never) => void): AnswerReader {
   return {
@@ -103,13 +103,13 @@ export const ITEM_READERS: Readers = { qhost: reading, jobList: reading, jobDeta
 
 export interface FakeQmaster {
   readonly tools: PollTools;
-  /** Each query so far: `qstat -j 1,2 -xml`. */
+  /** All queries so far: `qstat -j 1,2 -xml`. */
   readonly asked: string[];
   /** ms since the epoch, as the poller sees it. */
   now: number;
 }
 
-/** Stands where the clients of Grid Engine are run; the time stands still until someone moves it. */
+/** Replaces the Grid Engine clients; its time moves only when a test sets it. */
 export function fakeQmaster(answering: Answering): FakeQmaster {
   const asked: string[] = [];
   const run: RunClient = async (client, args, reader): Promise<ClientAnswer> => {

@@ -20,7 +20,7 @@ describe("the site's snapshot", () => {
     assert.deepEqual(asked, ['/v1/snapshot', '/v1/snapshot?pending=true']);
   });
 
-  it('is not there where nobody serves', async () => {
+  it('is null where no server listens', async () => {
     const directory = temporaryDirectory();
     const file = join(directory, 'file');
     writeFileSync(file, '');
@@ -29,7 +29,7 @@ describe("the site's snapshot", () => {
       assert.equal(await fetchSnapshot(path), null, path);
   });
 
-  it('is refused when it is another answer, too long, or no answer at all', async (t) => {
+  it('is refused if it is another answer, too long, too late or cut off', async (t) => {
     const json = snapshotToJson(anEmptySnapshot('site'));
     const status = await serveOnSocket(t, (_, response) => response.writeHead(503).end(json));
     await assert.rejects(fetchSnapshot(status), /socket: it answers with status 503/);
@@ -61,7 +61,7 @@ describe("the site's snapshot", () => {
     await assert.rejects(fetchSnapshot(silent, { signal: AbortSignal.timeout(50) }), /aborted/);
   });
 
-  it('is refused when it is no HTTP', async (t) => {
+  it('is refused if it is not HTTP', async (t) => {
     const path = await answering(t, (socket) => socket.end('220 mail\r\n'));
     await assert.rejects(fetchSnapshot(path), /socket: Parse Error/);
   });

@@ -30,7 +30,7 @@ const view = (changes: Parameters<typeof host>[1], parts: readonly JobPart[] = [
   hostView(host('a', changes), parts, { complex: 'h_vmem', usual: null });
 
 describe('hostView', () => {
-  it("reads what is left of the host's consumable, and of nothing else", () => {
+  it("reads free memory from the host's consumable only", () => {
     assert.equal(view({ resources: [resource('h_vmem', '12.500G')] }).free, 12.5 * GIB);
     assert.equal(view({ resources: [resource('h_vmem', ' -1.000G ')] }).free, -GIB);
     for (const other of [
@@ -42,7 +42,7 @@ describe('hostView', () => {
       assert.deepEqual([view({ resources: [other] }).free, view({ resources: [other] }).capacity], [null, null]);
   });
 
-  it('adds up slots of its queues, or of its jobs where qhost tells no queues', () => {
+  it('adds up the slots of its queues, or of its jobs where qhost lists no queues', () => {
     const queues = [queue('a.q', 3, 8), queue('b.q', 1, 8)];
     assert.deepEqual([view({ queues }).slots, view({ queues }).slotsUsed], [16, 4]);
     assert.deepEqual([view({}, [part()]).slots, view({}, [part()]).slotsUsed], [null, 2]);
@@ -53,7 +53,7 @@ describe('hostView', () => {
     assert.equal(view({ queues, resources: [resource('slots', '4')] }).slots, 8);
   });
 
-  it('strands memory where slots are gone by complex_values too', () => {
+  it('counts memory as stranded where complex_values leaves no slots', () => {
     const full = view({
       queues: [queue('a.q', 4, 8)],
       resources: [resource('slots', '0'), resource('h_vmem', '3G')],
@@ -61,23 +61,23 @@ describe('hostView', () => {
     assert.equal(full.strandedMemory, 3 * GIB);
   });
 
-  it('takes our figures where Grid Engine has none yet', () => {
+  it("takes the sampler's figures where Grid Engine has none yet", () => {
     const ours = { rss: 5, lower: 7, upper: null, at: AT };
     const one = view({}, [part({ ours }), part({ job: 2, ours, masterVmem: 100, masterMaxvmem: 200 })]);
     assert.deepEqual([one.used, one.peak], [105, 207]);
-    // The page cache is among the memory of a unit.
+    // Grid Engine's figure of a systemd unit includes the page cache.
     const unit = view({}, [part({ ours, measure: 'cgroup', masterVmem: 100, masterMaxvmem: 200 })]);
     assert.deepEqual([unit.used, unit.peak], [5, 7]);
   });
 
-  it('counts what is reserved and what has no limit', () => {
+  it('counts requested memory and jobs without a limit', () => {
     const none = part({ job: 2, limit: null, limitState: 'unlimited', reserved: 0 });
     const unknown = part({ job: 3, limit: null, limitState: 'unknown', reserved: 0 });
     const one = view({ resources: [resource('h_vmem', '1G')], jobs: [row(1)] }, [part(), none, unknown]);
     assert.deepEqual([one.requested, one.unlimited, one.capacity], [4 * GIB, 1, 5 * GIB]);
   });
 
-  it('is down where execd is gone and nothing is left but what never changes', () => {
+  it('is down where execd reports neither load nor used memory', () => {
     assert.equal(view({ load: null, memoryUsed: null }).up, false);
     assert.deepEqual([view({ load: null }).up, view({ memoryUsed: null }).up], [true, true]);
   });
@@ -89,7 +89,7 @@ describe('hostView', () => {
 });
 
 describe('unlistedHost', () => {
-  it('has its jobs and nothing else', () => {
+  it('has its jobs, and everything else unknown', () => {
     const one = unlistedHost('a', [part()], 'h_vmem');
     assert.deepEqual([one.up, one.slots, one.slotsUsed, one.capacity, one.requested], [true, null, 2, null, 4 * GIB]);
   });

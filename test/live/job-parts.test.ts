@@ -40,9 +40,9 @@ function parts(
   changes: Partial<Snapshot>,
   { rules = USUAL_RULES, state = 'r', records = [] }: Circumstances = {},
 ): readonly JobPart[] {
-  const told = snapshot(changes);
-  const nameOf = hostNames(told.hosts.value.map(({ name }) => name));
-  const [job] = runningJobs(told, nameOf);
+  const given = snapshot(changes);
+  const nameOf = hostNames(given.hosts.value.map(({ name }) => name));
+  const [job] = runningJobs(given, nameOf);
   assert.ok(job);
   const facts = {
     owner: 'alice',
@@ -79,7 +79,7 @@ describe('jobParts', () => {
     );
   });
 
-  it('reserves a consumable JOB once, but limits the processes of each host by it', () => {
+  it('reserves a consumable of type JOB once, but limits the processes of each host by it', () => {
     const found = parts(
       { hosts: twoHosts, running: fiveSlots },
       { rules: new RequestRules({ ...DEFAULT_SETTINGS, job_complexes: ['h_vmem'] }) },
@@ -93,7 +93,7 @@ describe('jobParts', () => {
     );
   });
 
-  it('finds the host of a task by its short name, by its id alone, and by neither', () => {
+  it("finds the host of a slave task by its short name or its id, and else takes the master's host", () => {
     const peTasks = [
       peTask('1.b', usage(1)),
       peTask('2.B.x', usage(2), { host: null }),
@@ -112,12 +112,12 @@ describe('jobParts', () => {
         [['1.b', '2.B.x'], null, null],
       ],
     );
-    // Where the ended task ran nobody knows.
+    // The host of the ended task is unknown.
     assert.deepEqual(found.map(peakOfPart), [4.5 * GIB, 3 * GIB]);
     assert.deepEqual(found.map(useOfPart), [4.5 * GIB, 3 * GIB]);
   });
 
-  it('takes the part that is nearest to its own limit for that which decides', () => {
+  it('takes the part nearest to its own limit as the fullest', () => {
     const found = parts({
       hosts: twoHosts,
       running: fiveSlots,
@@ -126,11 +126,11 @@ describe('jobParts', () => {
       ]),
     });
     const fullest = fullestPart(found);
-    // 1.2 of 2 GiB there, 1.5 of 3 GiB on the other.
+    // 1.2 of 2 GiB on a.x, 1.5 of 3 GiB on b.x.
     assert.deepEqual([fullest?.part.host, fullest?.peak, fullest?.share], ['a.x', 1.2 * GIB, 0.6]);
   });
 
-  it('makes room for a task on a host that nobody else names', () => {
+  it('adds a host that only a slave task names', () => {
     const found = parts({
       running: answer([listed(1, 'q@a', { slots: 2 })]),
       details: answer([detail(1, [taskDetail(usage(1), { peTasks: [peTask('1.c', usage(1))] })])]),
@@ -144,7 +144,7 @@ describe('jobParts', () => {
     );
   });
 
-  it('has a trend of all the records of a host against its limit there', () => {
+  it('calculates a trend from all records of a host against its limit there', () => {
     const rising = Array.from({ length: 30 }, (_, minute) => (minute + 1) * 10 * MIB);
     const began = new Date(AT - 30 * 60_000).toISOString();
     const series = { start: began, step_seconds: 60, rss_bytes: rising, others: {} };
@@ -155,7 +155,7 @@ describe('jobParts', () => {
     assert.equal(parts(changes)[0]?.trend, null);
   });
 
-  it('has the same trend where the clock of the host is ahead', () => {
+  it("calculates the same trend where the host's clock is ahead", () => {
     const ahead = 12 * 60_000;
     const rising = Array.from({ length: 30 }, (_, minute) => (minute + 1) * 10 * MIB);
     const start = new Date(AT + ahead - 30 * 60_000).toISOString();
@@ -165,7 +165,7 @@ describe('jobParts', () => {
     assert.equal(parts(changes, { records })[0]?.trend?.limitAt, AT + (1024 / 10 - 30) * 60_000);
   });
 
-  it('is told by nobody where a job runs: none', () => {
+  it('are none for a job on no known host', () => {
     assert.deepEqual(parts({ running: answer([listed(1, null)]) }), []);
   });
 });

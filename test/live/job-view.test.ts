@@ -28,14 +28,14 @@ import { USUAL_RULES } from '../../src/record/request-rules';
 import { perOf } from '../../src/live/requests';
 
 function view(changes: Partial<Snapshot>, records: readonly JobRecord[] = []): JobView {
-  const told = snapshot(changes);
+  const given = snapshot(changes);
   const nameOf = hostNames([]);
-  const [job] = runningJobs(told, nameOf);
+  const [job] = runningJobs(given, nameOf);
   assert.ok(job);
   const recordsOf = recordsByPart(records, nameOf);
   const rules = USUAL_RULES;
   const context = {
-    dialect: told.dialect,
+    dialect: given.dialect,
     rules,
     perOf: perOf(rules, records),
     consumable: null,
@@ -47,7 +47,7 @@ function view(changes: Partial<Snapshot>, records: readonly JobRecord[] = []): J
 }
 
 describe('jobView', () => {
-  it('has the facts of whoever tells them', () => {
+  it('takes each fact from the answer that has it', () => {
     const full = view({
       running: answer([
         listed(1, 'long.q@a', { name: 'n', grantedPe: 'mpi', slots: 3, project: 'p', requests: [hard('1G')] }),
@@ -76,7 +76,7 @@ describe('jobView', () => {
     );
   });
 
-  it('knows which of two hours a local time means when summer time ends', () => {
+  it('tells the two hours of the same local time apart when summer time ends', () => {
     const HOUR = 3_600_000;
     const times = (exact: number): unknown => {
       const { startedAt, submittedAt } = view({
@@ -86,12 +86,12 @@ describe('jobView', () => {
       return [startedAt, submittedAt];
     };
     assert.deepEqual(times(AT + HOUR), [AT + HOUR, AT + HOUR]);
-    // Of the run before this one.
+    // qstat -j shows the run before this one.
     assert.deepEqual(times(AT - HOUR), [AT, AT]);
     assert.deepEqual(times(AT + HOUR + 1000), [AT, AT]);
   });
 
-  it('adds past tasks to the peak and to the CPU time, not to what is used now', () => {
+  it('adds ended slave tasks to the peak and to the CPU time, but not to the memory in use', () => {
     const job = view({
       running: answer([listed(1, 'q@a')]),
       details: answer([
@@ -103,7 +103,7 @@ describe('jobView', () => {
     assert.deepEqual([job.vmem, job.maxvmem, job.cpuSeconds], [4 * GIB, 7 * GIB, 70]);
   });
 
-  it('keeps the figures of a job that nobody places', () => {
+  it('keeps the figures of a job without a known host', () => {
     const job = view({ running: answer([listed(1, null)]), details: answer([detail(1, [taskDetail(usage(2))])]) });
     assert.deepEqual([job.parts, job.maxvmem], [[], 2 * GIB]);
   });
@@ -112,7 +112,7 @@ describe('jobView', () => {
     assert.equal(view({ running: answer([listed(1, 'q@a', { cpuSeconds: 9 })]) }).cpuSeconds, 9);
   });
 
-  it('has the trend of the host that reaches its limit first', () => {
+  it('takes the trend of the host that reaches its limit first', () => {
     const began = new Date(AT - 30 * 60_000).toISOString();
     const growing = (where: string, each: number): JobRecord => {
       const rss_bytes = Array.from({ length: 30 }, (_, minute) => (minute + 1) * each);

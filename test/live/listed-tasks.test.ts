@@ -24,13 +24,13 @@ const lists = (running: readonly ListedJob[], pending: readonly ListedJob[]): Sn
 const plain = (tasks: ListedTasks | null): unknown =>
   tasks && { at: tasks.at, running: [...tasks.running], waiting: [...tasks.waiting.numbers] };
 
-describe('the tasks of an array job that Grid Engine lists', () => {
-  it('are those of all its rows, and of no other job', () => {
+describe('listedTasks', () => {
+  it('collects the tasks of all rows of the array job, and of no other', () => {
     const snapshot = lists([row('2'), row('3'), row('4', { job: 901 })], [row('5-9:2,12'), row('1', { state: 'Eqw' })]);
     assert.deepEqual(plain(listedTasks(snapshot, job, AT)), { at: AT, running: [2, 3], waiting: [5, 7, 9, 12, 1] });
   });
 
-  it('are not known where a list is not, or the job is in neither, or in another cluster', () => {
+  it('is null without both lists, for a job in neither list, and for another cluster', () => {
     const snapshot = lists([row('2')], [row('3')]);
     assert.notEqual(listedTasks(snapshot, job, AT), null);
     for (const unknown of [
@@ -43,7 +43,7 @@ describe('the tasks of an array job that Grid Engine lists', () => {
       assert.equal(listedTasks(unknown, job, AT), null);
   });
 
-  it('are not those of a later job with its number', () => {
+  it('leaves out a later job with the same number', () => {
     const snapshot = lists([], [row('1-9:1', { submittedAt: AT })]);
     assert.equal(listedTasks(snapshot, job, AT - 60_000), null);
     assert.equal(listedTasks(snapshot, job, AT + 60_000)?.waiting.count, 9);

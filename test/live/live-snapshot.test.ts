@@ -16,7 +16,7 @@ function options(socket: string, fake: FakeQmaster, more: Partial<LiveOptions> =
     cell: () => ({
       cell: null,
       cluster: 'own',
-      // Longer than any pause of the test between two commands.
+      // Longer than the test pauses between two commands.
       rules: { intervalMs: 3_600_000, usageIntervalMs: 4 * 3_600_000 },
       tools: { ...fake.tools, now: Date.now },
     }),
@@ -34,8 +34,8 @@ function aCell(): string {
 
 const nowhere = (): string => join(temporaryDirectory(), 'none.sock');
 
-describe('what a live command shows', () => {
-  it("comes from the site's server where there is one, and costs qmaster nothing", async (t) => {
+describe('the snapshot of a live command', () => {
+  it("comes from the site's server where there is one, without a query to qmaster", async (t) => {
     const fake = fakeQmaster(healthy(() => []));
     const socket = await serveOnSocket(t, (_, response) => response.end(snapshotToJson(anEmptySnapshot('site'))));
     const noCell = (): never => assert.fail('looked for a cell');
@@ -44,7 +44,7 @@ describe('what a live command shows', () => {
     assert.deepEqual(fake.asked, []);
   });
 
-  it('is not of another cell than that which the environment names', async (t) => {
+  it('is not taken from the server of another cell than the environment names', async (t) => {
     const [a, b] = [aCell(), aCell()];
     const answer = snapshotToJson({ ...anEmptySnapshot('site'), cell: a });
     const socket = await serveOnSocket(t, (_, response) => response.end(answer));
@@ -61,7 +61,7 @@ describe('what a live command shows', () => {
     assert.equal(await sourceIn({ SGE_CELL: 'sibling' }), 'shared');
   });
 
-  it('waits for the server to learn of jobs that wait, not for ever', async (t) => {
+  it('waits for the server to learn of waiting jobs, for a limited time', async (t) => {
     const fake = fakeQmaster(healthy(() => []));
     let answers = 0;
     const socket = await serveOnSocket(t, (_, response) => {
@@ -85,7 +85,7 @@ describe('what a live command shows', () => {
     assert.equal(fake.asked.length, 3);
   });
 
-  it("says when the server's answer is none, and goes on without it", async (t) => {
+  it("is made without the server if the server's answer is wrong, with a warning", async (t) => {
     const fake = fakeQmaster(healthy(() => []));
     const socket = await serveOnSocket(t, (_, response) => response.end('{}'));
     const { source, warning } = await liveSnapshot(options(socket, fake));
@@ -93,7 +93,7 @@ describe('what a live command shows', () => {
     assert.match(warning ?? '', /^qmemacct serve gave no answer \(.*version is not a number[^)]*\); qmaster is asked$/);
   });
 
-  it('is asked for by itself, and says so, where nothing can be shared', async () => {
+  it("is the command's own, with a warning, where nothing can be shared", async () => {
     const fake = fakeQmaster(healthy(() => [1]));
     const home = temporaryDirectory();
     chmodSync(home, 0o777);
@@ -103,7 +103,7 @@ describe('what a live command shows', () => {
     assert.equal(snapshot.running.value.length, 1);
   });
 
-  it('is given up when it is no more wanted', async (t) => {
+  it('is abandoned when the caller aborts', async (t) => {
     const fake = fakeQmaster(healthy(() => []));
     const silent = await serveOnSocket(t, () => undefined);
     const given = options(silent, fake, { signal: AbortSignal.timeout(50) });

@@ -11,7 +11,7 @@ const all = { master: true, tasks: 0, past: false };
 const alone = { master: false, tasks: 0, past: false };
 
 describe('recordsByPart', () => {
-  it('finds a record by job, task and host, by any name of it', () => {
+  it('finds a record by job, task and host, by any name of the host', () => {
     const of = recordsByPart([running(1, 'node01', [5])], nameOf);
     assert.equal(of(at, STARTED).length, 1);
     assert.deepEqual(
@@ -20,7 +20,7 @@ describe('recordsByPart', () => {
     );
   });
 
-  it('takes the newest of one task, and each task', () => {
+  it('takes the newest record of a task, and one of each slave task', () => {
     const of = recordsByPart(
       [
         running(1, 'node01', [1], { revision: AT - 1, run_id: 'a' }),
@@ -35,7 +35,7 @@ describe('recordsByPart', () => {
     );
   });
 
-  it("takes root's word before any later one of less trust", () => {
+  it('takes a record of root rather than a later self-reported one', () => {
     const records = [
       running(1, 'node01', [2], { run_id: 'b' }),
       running(1, 'node01', [9], { revision: AT + 9e9, run_id: 'c', trust: 'self-reported' }),
@@ -47,7 +47,7 @@ describe('recordsByPart', () => {
       );
   });
 
-  it('leaves out a record of an earlier job with the same number, and one that is not running', () => {
+  it('leaves out records of an earlier job with the same number, and of ended jobs', () => {
     const old = new Date(STARTED - 3_600_000).toISOString();
     const records = [
       running(1, 'node01', [1], { started_at: old }),
@@ -58,7 +58,7 @@ describe('recordsByPart', () => {
     assert.equal(recordsByPart([running(1, 'node01', [1], { started_at: old })], nameOf)(at, null).length, 1);
   });
 
-  it('bears clocks that differ by some seconds', () => {
+  it('allows clocks to differ by some seconds', () => {
     const started_at = new Date(STARTED - 30_000).toISOString();
     assert.equal(recordsByPart([running(1, 'node01', [1], { started_at })], nameOf)(at, STARTED).length, 1);
   });
@@ -68,16 +68,16 @@ describe('figuresOfPart', () => {
   const master = running(1, 'node01', [2, 7, 5], { peak_rss: bracket(7, 9) });
   const task = running(1, 'node01', [4], { pe_task_id: '1.node01', peak_rss: bracket(4, 6), revision: AT - 5 });
 
-  it('is the last value and the bracket of a single record', () => {
+  it('takes the last value and the bounds of a single record', () => {
     assert.deepEqual(figuresOfPart([master], all), { rss: 5, lower: 7, upper: 9, at: AT });
     assert.equal(figuresOfPart([], all), null);
   });
 
-  it('sums what is used now and the upper ends, but takes the greatest lower end', () => {
+  it('sums memory in use and upper bounds, and takes the largest lower bound', () => {
     assert.deepEqual(figuresOfPart([master, task], { ...all, tasks: 1 }), { rss: 9, lower: 7, upper: 15, at: AT - 5 });
   });
 
-  it('has no sums where the record of the master or of a task is missing', () => {
+  it('has no sums where the record of the master or of a slave task is missing', () => {
     for (const [records, expected] of [
       [[task], all],
       [[master], { ...all, tasks: 1 }],
@@ -89,16 +89,16 @@ describe('figuresOfPart', () => {
     }
   });
 
-  it('has no upper end where tasks have ended', () => {
+  it('has no upper bound where slave tasks have ended', () => {
     assert.deepEqual(figuresOfPart([master], { ...all, past: true }), { rss: 5, lower: 7, upper: null, at: AT });
   });
 
-  it('has no upper end where one is open', () => {
+  it('has no upper bound where one record has none', () => {
     const open = { ...task, peak_rss: bracket(4, null) };
     assert.equal(figuresOfPart([master, open], all)?.upper, null);
   });
 
-  it('bears a record without figures', () => {
+  it('handles a record without figures', () => {
     assert.deepEqual(figuresOfPart([{ ...master, peak_rss: null, series: null }], all), {
       rss: null,
       lower: null,
@@ -120,7 +120,7 @@ describe('figuresOfJob', () => {
     });
   });
 
-  it('has no sums where a host is missing, and nothing where all are', () => {
+  it('has no sums where a host is missing, and is null where all are', () => {
     assert.deepEqual(figuresOfJob([one, null]), { rss: null, lower: 7, upper: null, at: AT });
     assert.equal(figuresOfJob([null]), null);
   });

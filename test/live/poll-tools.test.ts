@@ -17,8 +17,8 @@ function cellAt(name: string): string {
   return root;
 }
 
-describe('what the live commands need', () => {
-  it('comes from the settings and the cell', () => {
+describe('liveCell', () => {
+  it('takes the cell from the environment and the rest from the settings', () => {
     const env = { SGE_ROOT: cellAt('p6444'), SGE_CELL: 'seven' };
     const found = liveCell(DEFAULT_SETTINGS, env);
     assert.deepEqual([found.cell?.root, found.cell?.cell], [env.SGE_ROOT, 'seven']);
@@ -28,12 +28,12 @@ describe('what the live commands need', () => {
     assert.equal(pollRules({ ...DEFAULT_SETTINGS, poll_interval: 1 }).slackMs, 100);
   });
 
-  it('asks this cell with its time limit', async () => {
+  it('asks this cell, with the time limit of the settings', async () => {
     const root = cellAt('slow');
     const fake = fakeClients(root);
     fake.put('qstat', 'sleep 600');
     const env = { ...process.env, SGE_ROOT: root, SGE_CELL: 'seven', PATH: `${fake.bin}:/usr/bin:/bin` };
-    // A busy machine may not have come to the script's first line after 0.3 s.
+    // On a busy machine the script may take more than 0.3 s to reach its first line.
     for (let seconds = 0.3; fake.calls('qstat').length === 0; seconds *= 4) {
       assert.ok(seconds < 60);
       const { cluster, rules, tools } = liveCell({ ...DEFAULT_SETTINGS, command_timeout: seconds }, env);

@@ -15,7 +15,7 @@ const HOSTS = 'qhost -F -q -j -xml';
 const PENDING = 'qstat -u * -s p -r -ext -urg -xml';
 
 describe('a poll', () => {
-  it('asks for what runs, the hosts, and the usage of what runs', async () => {
+  it('asks for running jobs, hosts, and the usage of running jobs', async () => {
     const fake = fakeQmaster(healthy(() => [1, 2]));
     const { snapshot } = await polled(fake, newPollState('cluster'));
     assert.deepEqual(fake.asked, [RUNNING, HOSTS, 'qstat -j 1,2 -xml']);
@@ -37,7 +37,7 @@ describe('a poll', () => {
     assert.equal(snapshot.pending, null);
   });
 
-  it('asks no more often than the intervals say, each query by its own', async () => {
+  it('asks each query at its own interval, not more often', async () => {
     const fake = fakeQmaster(healthy(() => [1]));
     let state = await polled(fake, newPollState('c'));
     const counts: Record<string, number> = {};
@@ -50,7 +50,7 @@ describe('a poll', () => {
     assert.equal(state.snapshot.pending?.value.length, 1);
   });
 
-  it('makes no other queries than those that are wanted, and the others as soon as they are', async () => {
+  it('makes only the wanted queries, and the others as soon as they are wanted', async () => {
     const fake = fakeQmaster(healthy(() => [1]));
     const lists = await poll(newPollState('c'), { ...RULES, queries: ['running', 'pending'] }, fake.tools, true);
     assert.deepEqual(fake.asked, [RUNNING, PENDING]);
@@ -67,7 +67,7 @@ describe('a poll', () => {
     assert.equal(fake.asked[0], RUNNING);
   });
 
-  it('asks a qmaster that takes long more seldom', async () => {
+  it('asks a slow qmaster less often', async () => {
     const fake = fakeQmaster((client, args) => ({ ...(healthy(() => [])(client, args) as Reply), tookMs: 6000 }));
     const state = await polled(fake, newPollState('c'));
     fake.now += 29_000;
@@ -76,7 +76,7 @@ describe('a poll', () => {
     assert.equal(await polled(fake, state).then(() => fake.asked.length), 2);
   });
 
-  it('asks for usage in batches, each job once, and for none where nothing runs', async () => {
+  it('asks for usage in batches, each job once, and not at all where nothing runs', async () => {
     const ids = Array.from({ length: 1200 }, (_, index) => index + 1);
     const fake = fakeQmaster(healthy(() => [...ids, ...ids]));
     const { snapshot } = await polled(fake, newPollState('c'));
@@ -94,7 +94,7 @@ describe('a poll', () => {
     assert.equal(nothing.snapshot.details.problem, null);
   });
 
-  it('takes no notice of jobs that have ended meanwhile, though one unknown id hides the others', async () => {
+  it('asks again without the ended jobs, as one unknown id hides the others', async () => {
     const ended = new Set(['2', '4']);
     const well = healthy(() => [1, 2, 3, 4]);
     const fake = fakeQmaster((client, args) => {
@@ -110,7 +110,7 @@ describe('a poll', () => {
     assert.equal(snapshot.details.problem, null);
   });
 
-  it('keeps the last good answer when qmaster is gone, says why, asks one query only, more and more seldom', async () => {
+  it('keeps the last answers when qmaster is down, says why, and tries one query less and less often', async () => {
     let down = false;
     const well = healthy(() => [1]);
     const fake = fakeQmaster((client, args) =>
@@ -149,7 +149,7 @@ describe('a poll', () => {
     assert.deepEqual(fake.asked, [RUNNING, HOSTS, PENDING]);
   });
 
-  it('has an empty answer with its problem where qmaster never answered', async () => {
+  it('has empty answers with the problem where qmaster has never answered', async () => {
     const fake = fakeQmaster(() => ({ problem: 'denied', unreachable: true }));
     const { snapshot } = await polled(fake, newPollState('c'));
     assert.deepEqual(fake.asked, [RUNNING]);
@@ -158,7 +158,7 @@ describe('a poll', () => {
     assert.equal(snapshot.details.at, null);
   });
 
-  it('goes on with the others where one command fails by itself', async () => {
+  it('goes on with the other queries where one command fails by itself', async () => {
     const well = healthy(() => [1]);
     const fake = fakeQmaster((client, args) =>
       client === 'qhost' ? { items: [1, 2], problem: 'ends in the middle' } : well(client, args),
@@ -171,7 +171,7 @@ describe('a poll', () => {
     assert.equal(snapshot.details.value.length, 1);
   });
 
-  it('that is stopped leaves everything as it was', async () => {
+  it('leaves the remaining answers as they were when it is stopped', async () => {
     const stop = new AbortController();
     const well = healthy(() => [1]);
     const fake = fakeQmaster((client, args) => {
@@ -187,8 +187,8 @@ describe('a poll', () => {
   });
 });
 
-describe('a row', () => {
-  it('of an array stands for a job that is asked for once', async () => {
+describe('several rows', () => {
+  it('of an array job lead to one query for the job', async () => {
     const well = healthy(() => []);
     const fake = fakeQmaster((client, args) =>
       args[3] === 'rs' ? { items: [aRow(5, '1'), aRow(5, '2'), aRow(6)] } : well(client, args),

@@ -11,8 +11,8 @@ import { until } from '../support/until';
 const fail = (error: unknown): void => assert.fail(String(error));
 
 describe('polling', () => {
-  it('looks at once and then at every interval, on absolute times', () =>
-    // A machine that is busy just then is late, and leaves times out.
+  it('polls at once and then at every interval, without drift', () =>
+    // On a machine that is busy at that moment a poll is late, or an interval is skipped.
     oneOf(10, async () => {
       const times: number[] = [];
       const polling = startPolling(
@@ -31,7 +31,7 @@ describe('polling', () => {
         assert.ok(Math.abs(time - first - index * 200) < 120, `snapshot ${index} after ${time - first} ms`);
     }));
 
-  it('never asks twice at once: what takes longer than the interval leaves times out', () =>
+  it('never runs two polls at once, and skips intervals when a poll takes longer', () =>
     oneOf(10, async () => {
       const began = performance.now();
       let at = 0;
@@ -55,7 +55,7 @@ describe('polling', () => {
       for (const [index, time] of polls.entries()) assert.ok(Math.abs(time - index * 300) < 90, String(polls));
     }));
 
-  it('looks at once when it is woken, after the one that runs', async () => {
+  it('polls at once when it is woken, after the running poll', async () => {
     const polls: number[] = [];
     const began = performance.now();
     const polling = startPolling(
@@ -78,7 +78,7 @@ describe('polling', () => {
     assert.ok(second >= 95 && third - second >= 95 && third < 59_000, String(polls));
   });
 
-  it('goes on after a failure, and tells it', async () => {
+  it('goes on after an error, and reports it', async () => {
     const errors: unknown[] = [];
     let polls = 0;
     const polling = startPolling(
@@ -94,7 +94,7 @@ describe('polling', () => {
     assert.deepEqual(errors, ['no', 'bad view']);
   });
 
-  it('ends the query that runs when it stops, and says no more', async () => {
+  it('aborts the running query when it stops, and delivers nothing more', async () => {
     const seen: Snapshot[] = [];
     let aborted = false;
     const polling = startPolling(
@@ -114,7 +114,7 @@ describe('polling', () => {
     assert.deepEqual(seen, []);
   });
 
-  it("of one's own remembers what was said", async () => {
+  it("with a source of one's own remembers earlier answers", async () => {
     const fake = fakeQmaster(healthy(() => [1]));
     let pending = false;
     const cell = {
@@ -126,7 +126,7 @@ describe('polling', () => {
     const source = ownSource(cell, () => pending);
     const { signal } = new AbortController();
     await source(signal);
-    // As early as a tick may be.
+    // As early as a tick may come.
     fake.now += 9_100;
     pending = true;
     const snapshot = await source(signal);

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/temporary-directory';
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe('the directory that live commands share', () => {
-  it("lies in the runtime directory, and is nobody else's", () => {
+  it('is in the runtime directory, accessible to the user only', () => {
     const runtime = temporaryDirectory();
     const path = privateDirectory({ XDG_RUNTIME_DIR: runtime, HOME: '/nowhere' });
     assert.equal(path, join(runtime, 'qmemacct'));
@@ -19,7 +19,7 @@ describe('the directory that live commands share', () => {
     assert.equal(modeOf(path), 0o700);
   });
 
-  it('lies in the home directory, by host, where there is no runtime directory, or none to be trusted', () => {
+  it('is in the home directory, by host, where the runtime directory is missing or not trusted', () => {
     const home = temporaryDirectory();
     const planted = temporaryDirectory();
     chmodSync(planted, 0o777);
@@ -31,7 +31,7 @@ describe('the directory that live commands share', () => {
     assert.equal(modeOf(join(home, '.cache/qmemacct')), 0o700);
   });
 
-  it('may lie behind a link that the user has made of .cache', () => {
+  it('may be behind a symbolic link in place of .cache', () => {
     const home = temporaryDirectory();
     const elsewhere = temporaryDirectory();
     symlinkSync(elsewhere, join(home, '.cache'));
@@ -55,7 +55,7 @@ describe('the directory that live commands share', () => {
   });
 
   it(
-    'is refused where it belongs to someone else',
+    'is refused where it belongs to another user',
     { skip: process.getuid?.() !== 0 && 'only root can give it away' },
     () => {
       const runtime = temporaryDirectory();

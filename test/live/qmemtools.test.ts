@@ -77,16 +77,16 @@ interface QstatJson {
 const options: ViewOptions = { rules: USUAL_RULES, nowMs: AT };
 
 function answersOf(
-  told: Snapshot,
+  given: Snapshot,
   changes: Partial<ViewOptions> = {},
   records: readonly JobRecord[] = [],
 ): { readonly qhost: QmemAnswer; readonly qstat: QmemAnswer } {
-  const view = viewCluster(told, records, { ...options, ...changes });
-  return { qhost: qhostAnswer(told, view, AT), qstat: qstatAnswer(told, view, AT) };
+  const view = viewCluster(given, records, { ...options, ...changes });
+  return { qhost: qhostAnswer(given, view, AT), qstat: qstatAnswer(given, view, AT) };
 }
 
-const qhostOf = (told: Snapshot): QhostJson => JSON.parse(qmemAnswerText(answersOf(told).qhost)) as QhostJson;
-const qstatOf = (told: Snapshot): QstatJson => JSON.parse(qmemAnswerText(answersOf(told).qstat)) as QstatJson;
+const qhostOf = (given: Snapshot): QhostJson => JSON.parse(qmemAnswerText(answersOf(given).qhost)) as QhostJson;
+const qstatOf = (given: Snapshot): QstatJson => JSON.parse(qmemAnswerText(answersOf(given).qstat)) as QstatJson;
 
 const QHOST = `{"success":true,"message":"","data":{
  "node01":{"num_proc":"16","mem_total":"62.8G","jobs":{
@@ -97,7 +97,7 @@ const QHOST = `{"success":true,"message":"","data":{
   "102":{"jobcount":1,"master":true,"taskid":["3"],"jobname":"arr","owner":"alice"},
   "103":{"jobcount":2,"master":false,"taskid":[],"jobname":"mpi","owner":"bob"}}}}}`;
 
-/** As QmemTools answers, but that the two tasks of 103 on node02 are summed (1.25 GiB instead of the last one's 0.5). */
+/** As QmemTools answers, except that the two tasks of 103 on node02 are summed: 1.25 GiB, not the last one's 0.5. */
 const QSTAT = `{"success":true,"message":"","data":{
  "alice":{"uid":"1001","jobs":{
   "101":{"requested_h_vmem_strval":"4G","requested_h_vmem_dblval":4294967296.0,
@@ -110,7 +110,7 @@ const QSTAT = `{"success":true,"message":"","data":{
 
 const compact = (text: string): string => text.replace(/\s+/g, '');
 
-/** A parallel job of bob's on node01 (master) and node02. */
+/** A parallel job of alice on node01 (master) and node02. */
 function parallel(
   slots: readonly [number, number],
   rows: readonly [number, number],
@@ -135,13 +135,13 @@ describe('the answers of QmemTools', () => {
     assert.equal(qmemAnswerText(qstat), compact(QSTAT));
   });
 
-  it("have QmemTools' own word where there is nothing", () => {
+  it("have QmemTools' message where there is no data", () => {
     const { qhost, qstat } = answersOf(snapshot());
     assert.equal(qmemAnswerText(qhost), '{"success":false,"message":"No data for qhost","data":{}}');
     assert.equal(qmemAnswerText(qstat), '{"success":false,"message":"No data for qstat","data":{}}');
   });
 
-  it('leave the pseudo host out', () => {
+  it('leave out the pseudo host "global"', () => {
     const hosts = answer([downHost('global'), host('node01')]);
     assert.deepEqual(Object.keys(qhostOf(snapshot({ hosts })).data), ['node01']);
   });
@@ -165,33 +165,33 @@ describe('the answers of QmemTools', () => {
 });
 
 describe('the faults of QmemTools, repaired', () => {
-  it('1: a running job without h_vmem ended the refresh: it has no request', () => {
-    const told = snapshot({
+  it('1: a running job without h_vmem, which ended the refresh, has an empty request', () => {
+    const given = snapshot({
       hosts: answer([host('node01', { jobs: [row(1)] })]),
       running: answer([listed(1, 'all.q@node01')]),
       details: answer([detail(1, [taskDetail(usage(1))])]),
     });
-    assert.deepEqual(qstatOf(told).data.alice?.jobs['1'], {
+    assert.deepEqual(qstatOf(given).data.alice?.jobs['1'], {
       requested_h_vmem_strval: '',
       requested_h_vmem_dblval: 0,
       hostname: { node01: { master: '1073741824.000000' } },
     });
   });
 
-  it('1: a parallel job that has not reported ended the refresh: its values are empty', () => {
-    const told = { ...parallel([2, 2], [2, 2]), details: answer([detail(7, [taskDetail(new Map())])]) };
-    assert.deepEqual(qstatOf(told).data.alice?.jobs['7']?.hostname, {
+  it('1: a parallel job that has not reported, which ended the refresh, has empty values', () => {
+    const given = { ...parallel([2, 2], [2, 2]), details: answer([detail(7, [taskDetail(new Map())])]) };
+    assert.deepEqual(qstatOf(given).data.alice?.jobs['7']?.hostname, {
       node01: { master: '' },
       node02: { slave: '' },
     });
   });
 
-  it('1: a host without num_proc ended the refresh: it is a dash', () => {
-    const told = snapshot({ hosts: answer([host('node01', { processors: null, processorsText: '-' })]) });
-    assert.equal(qhostOf(told).data.node01?.num_proc, '-');
+  it('1: a host without num_proc, which ended the refresh, has a dash', () => {
+    const given = snapshot({ hosts: answer([host('node01', { processors: null, processorsText: '-' })]) });
+    assert.equal(qhostOf(given).data.node01?.num_proc, '-');
   });
 
-  it('2: a request before the first refresh hung the server: it is told the reason', () => {
+  it('2: a request before the first refresh, which hung the server, gets the reason', () => {
     const early = snapshot({ hosts: noAnswer([]), running: noAnswer([]), details: noAnswer([]) });
     for (const { success, message, data } of [qhostOf(early), qstatOf(early)]) {
       assert.equal(success, false);
@@ -204,59 +204,59 @@ describe('the faults of QmemTools, repaired', () => {
     assert.equal(qstatOf(failed).message, `No data for qstat: ${problem}`);
   });
 
-  it('2: a bad upstream is told with the age of the last good data, which stays', () => {
-    const told = workedExample();
-    const failed = { ...told, running: answer(told.running.value, { at: AT - 90_000, problem: 'timed out' }) };
+  it('2: a failing qmaster is reported with the age of the last good data, which stays', () => {
+    const given = workedExample();
+    const failed = { ...given, running: answer(given.running.value, { at: AT - 90_000, problem: 'timed out' }) };
     const { success, message, data } = qstatOf(failed);
     assert.deepEqual([success, message], [false, 'timed out; the data is 90 s old']);
     assert.deepEqual(data, (JSON.parse(QSTAT) as QstatJson).data);
   });
 
-  it('3: values shifted to the wrong host where a task had no figure: each stands on its own', () => {
-    const told = parallel([2, 2], [2, 2], {
+  it('3: a task without a figure no longer shifts values to the wrong host', () => {
+    const given = parallel([2, 2], [2, 2], {
       peTasks: [peTask('1.node01', new Map()), peTask('1.node02', usage(0.5))],
     });
-    assert.deepEqual(qstatOf(told).data.alice?.jobs['7']?.hostname, {
+    assert.deepEqual(qstatOf(given).data.alice?.jobs['7']?.hostname, {
       node01: { master: '1073741824.000000' },
       node02: { slave: '536870912.000000' },
     });
   });
 
-  it('3: several tasks on one host overwrote each other: they are summed', () => {
-    const told = parallel([2, 2], [2, 2], {
+  it('3: several tasks on one host, which overwrote each other, are summed', () => {
+    const given = parallel([2, 2], [2, 2], {
       peTasks: [peTask('1.node02', usage(0.75)), peTask('2.node02', usage(0.5))],
     });
-    assert.equal(qstatOf(told).data.alice?.jobs['7']?.hostname.node02?.slave, '1342177280.000000');
+    assert.equal(qstatOf(given).data.alice?.jobs['7']?.hostname.node02?.slave, '1342177280.000000');
   });
 
-  it("3: tasks that had ended were lost: past_usage stands on the master's host", () => {
-    const told = parallel([2, 2], [2, 2], { peTasks: [pastUsage(usage(2)), peTask('9.node01', usage(0.5))] });
-    assert.deepEqual(qstatOf(told).data.alice?.jobs['7']?.hostname, {
+  it("3: ended tasks, which were lost, are counted on the master's host by past_usage", () => {
+    const given = parallel([2, 2], [2, 2], { peTasks: [pastUsage(usage(2)), peTask('9.node01', usage(0.5))] });
+    assert.deepEqual(qstatOf(given).data.alice?.jobs['7']?.hostname, {
       node01: { master: '1073741824.000000', slave: '2684354560.000000' },
       node02: { slave: '' },
     });
   });
 
-  it('4: jobcount was wrong for job_is_first_task TRUE over several hosts', () => {
+  it('4: jobcount is right for job_is_first_task TRUE over several hosts', () => {
     const { data } = qhostOf(parallel([2, 2], [2, 2]));
     assert.deepEqual([data.node01?.jobs['7']?.jobcount, data.node02?.jobs['7']?.jobcount], [2, 2]);
   });
 
-  it('4: jobcount was wrong for a range of slots: what was granted counts', () => {
+  it('4: jobcount is right for a range of slots: it counts the granted ones', () => {
     const first = qhostOf(parallel([3, 2], [3, 2])).data;
     assert.deepEqual([first.node01?.jobs['7']?.jobcount, first.node02?.jobs['7']?.jobcount], [3, 2]);
     const own = qhostOf(parallel([3, 2], [4, 2])).data;
     assert.deepEqual([own.node01?.jobs['7']?.jobcount, own.node02?.jobs['7']?.jobcount], [3, 2]);
   });
 
-  it('5: a host with master and slave counted twice: its slots and memory count once', () => {
+  it('5: a host with master and slave tasks, which counted twice, counts once', () => {
     const view = viewCluster(workedExample(), [], options);
     const node01 = view.hosts.find(({ name }) => name === 'node01');
     assert.equal(node01?.requested, (4 + 2 + 2 + 2 * 3) * GIB);
     assert.equal(node01.slotsUsed, 5);
   });
 
-  it('5: a consumable JOB was taken as one by slot: it counts once', () => {
+  it('5: a consumable of type JOB, which was multiplied by the slots, counts once', () => {
     const view = viewCluster(workedExample(), [], {
       ...options,
       rules: new RequestRules({ ...DEFAULT_SETTINGS, job_complexes: ['h_vmem'] }),
@@ -267,17 +267,17 @@ describe('the faults of QmemTools, repaired', () => {
     );
   });
 
-  it("5: the complex's default was not seen: it is the request", () => {
-    const told = snapshot({
+  it("5: the complex's default, which was not seen, is the request", () => {
+    const given = snapshot({
       hosts: answer([host('node01', { jobs: [row(1)] })]),
       running: answer([listed(1, 'all.q@node01', { requests: [byDefault('512M')] })]),
     });
-    const job = qstatOf(told).data.alice?.jobs['1'];
+    const job = qstatOf(given).data.alice?.jobs['1'];
     assert.deepEqual([job?.requested_h_vmem_strval, job?.requested_h_vmem_dblval], ['512M', GIB / 2]);
   });
 
-  it('6: what was not shown is in the view: pending jobs, soft requests, other complexes, swap, CPU', () => {
-    const told = snapshot({
+  it('6: pending jobs, soft requests, other complexes, swap and CPU time are in the view', () => {
+    const given = snapshot({
       hosts: answer([host('node01', { jobs: [row(1)] })]),
       running: answer([
         listed(1, 'all.q@node01', { requests: [soft('3G'), hard('2G', 'mem_free'), hard('9G', 'disk')] }),
@@ -285,7 +285,7 @@ describe('the faults of QmemTools, repaired', () => {
       details: answer([detail(1, [taskDetail(usage(1, 0.5, 77))])]),
       pending: answer([waiting(2, { requests: [hard('8G', 'virtual_free')] })]),
     });
-    const view = viewCluster(told, [], options);
+    const view = viewCluster(given, [], options);
     assert.deepEqual(
       view.jobs[0]?.requests.map(({ complex, kind, bytes }) => [complex, kind, bytes]),
       [
@@ -300,10 +300,10 @@ describe('the faults of QmemTools, repaired', () => {
     ]);
   });
 
-  it('7: a job in one of the two answers vanished or crashed the viewer: it is in both, on the same hosts', () => {
-    const told = sampleSnapshot();
-    const qhost = qhostOf(told).data;
-    const qstat = qstatOf(told).data;
+  it('7: a job in one of the two answers, which vanished or crashed the viewer, is in both on the same hosts', () => {
+    const given = sampleSnapshot();
+    const qhost = qhostOf(given).data;
+    const qstat = qstatOf(given).data;
     assert.deepEqual(qstat.erin?.jobs['109'], {
       requested_h_vmem_strval: '',
       requested_h_vmem_dblval: 0,
@@ -319,7 +319,7 @@ describe('the faults of QmemTools, repaired', () => {
     assert.deepEqual(pairsOfQhost(qhost), pairsOfQstat(qstat));
   });
 
-  it('7: a host that is down took the capacity of the one before: it has dashes, and its jobs', () => {
+  it('7: a host that is down, which took the capacity of the one before, has dashes and its jobs', () => {
     const { node03 } = qhostOf(sampleSnapshot()).data;
     assert.deepEqual([node03?.num_proc, node03?.mem_total, Object.keys(node03?.jobs ?? {})], ['-', '-', ['108']]);
   });
@@ -331,13 +331,13 @@ describe('the faults of QmemTools, repaired', () => {
     assert.ok(Object.hasOwn(qstatOf(sampleSnapshot()).data, HOSTILE_OWNER));
   });
 
-  it('are JSON of the same jobs on the same hosts, whatever qmaster says', () => {
+  it('name the same jobs on the same hosts, whatever qmaster says', () => {
     fc.assert(
-      fc.property(anySnapshot, (told) => {
-        const qhost = qhostOf(told);
-        const qstat = qstatOf(told);
+      fc.property(anySnapshot, (given) => {
+        const qhost = qhostOf(given);
+        const qstat = qstatOf(given);
         for (const { success, message } of [qhost, qstat]) assert.equal(success, message === '');
-        if (told.details.problem === null) assert.deepEqual(pairsOfQhost(qhost.data), pairsOfQstat(qstat.data));
+        if (given.details.problem === null) assert.deepEqual(pairsOfQhost(qhost.data), pairsOfQstat(qstat.data));
       }),
     );
   });

@@ -22,7 +22,7 @@ function read<T>(file: string, reader: (found: (item: T) => void) => AnswerReade
   return items;
 }
 
-/** What a live 8.1.9 cell said; each host has 200 GiB of h_vmem. */
+/** Answers of a real 8.1.9 cell; each host has 200 GiB of h_vmem. */
 function recorded(situation: string, details: string | null): Snapshot {
   return snapshot({
     hosts: answer(read(`${situation}.qhost-F-q-j.xml`, readQhost)),
@@ -35,7 +35,7 @@ const busy = recorded('busy', 'busy.qstat-j.xml');
 const options = { rules: USUAL_RULES, nowMs: AT } as const;
 
 describe('the view of a real 8.1.9 cell', () => {
-  it('shares parallel jobs out, job_is_first_task FALSE (tight) and TRUE (first) alike', () => {
+  it('splits parallel jobs by host with job_is_first_task FALSE (tight) and TRUE (first)', () => {
     const { jobs } = viewCluster(busy, [], options);
     for (const name of ['tight', 'first']) {
       const job = jobs.find((one) => one.name === name);
@@ -49,7 +49,7 @@ describe('the view of a real 8.1.9 cell', () => {
     }
   });
 
-  it('finds the h_vmem that each host was given back from what is left and what is asked for', () => {
+  it('calculates the h_vmem of each host from free and requested memory', () => {
     for (const { name, capacity, slotsUsed, parts } of viewCluster(busy, [], options).hosts) {
       // qhost prints three decimals of G.
       assert.ok(capacity !== null && Math.abs(capacity - 200 * GIB) < MIB, `${name} ${capacity}`);
@@ -60,12 +60,12 @@ describe('the view of a real 8.1.9 cell', () => {
     }
   });
 
-  it('takes the default of the complex as the request of whoever made none', () => {
+  it('takes the default of the complex as the request of a job without one', () => {
     const smp = viewCluster(busy, [], options).jobs.find(({ name }) => name === 'smp');
     assert.deepEqual([smp?.slots, smp?.limit, smp?.requests[0]?.kind], [2, 2 * GIB, 'default']);
   });
 
-  it('keeps suspended jobs and those that run again', () => {
+  it('keeps suspended jobs and jobs that run again', () => {
     const { jobs } = viewCluster(busy, [], options);
     assert.deepEqual(
       jobs
@@ -78,7 +78,7 @@ describe('the view of a real 8.1.9 cell', () => {
     );
   });
 
-  it('knows that a host is down which qhost still describes', () => {
+  it('knows that a host is down although qhost still describes it', () => {
     const { hosts } = viewCluster(recorded('host-down', null), [], options);
     assert.deepEqual(
       hosts.map(({ name, up, strandedMemory, parts }) => [name, up, strandedMemory, parts.length]),
@@ -89,7 +89,7 @@ describe('the view of a real 8.1.9 cell', () => {
     );
   });
 
-  it('is told to readers of QmemTools', () => {
+  it('is given to clients of QmemTools', () => {
     const view = viewCluster(busy, [], options);
     const qhost = qmemAnswerText(qhostAnswer(busy, view, AT));
     assert.ok(

@@ -8,7 +8,7 @@ const limitOf = (...requests: ReturnType<typeof hard>[]): unknown =>
   memoryLimit(requestViews(listed(1, null, { requests }), null, both), true);
 
 describe('requestViews', () => {
-  it('has the complexes asked for, with the bytes that Grid Engine reckoned', () => {
+  it('lists the requested memory complexes, with the bytes that Grid Engine calculated', () => {
     const views = requestViews(
       listed(1, null, { requests: [hard('4G'), hard('1', 'disk'), soft('2G', 'mem_free')] }),
       detail(1, [], { requests: [{ ...hard('4G'), amount: 5 * GIB }] }),
@@ -20,12 +20,12 @@ describe('requestViews', () => {
     ]);
   });
 
-  it('adds what qstat -j alone tells', () => {
+  it('adds requests that only qstat -j shows', () => {
     const views = requestViews(null, detail(1, [], { requests: [{ ...hard('1g'), amount: null }] }), both);
     assert.deepEqual(views, [{ complex: 'h_vmem', kind: 'hard', text: '1g', bytes: 1e9 }]);
   });
 
-  it('takes what was typed where Grid Engine has printed the same with six digits', () => {
+  it('takes the request as typed where Grid Engine printed it with six digits', () => {
     const bytes = (value: string, amount: number): unknown =>
       requestViews(null, detail(1, [], { requests: [{ ...hard(value), amount }] }), both)[0]?.bytes;
     assert.equal(bytes('300M', 3.14573e8), 300 * 1024 * 1024);
@@ -33,7 +33,7 @@ describe('requestViews', () => {
     assert.equal(bytes('300M', 3.14e8), 3.14e8);
   });
 
-  it('tells requests of the master or the slave tasks from those of every slot', () => {
+  it('tells requests for the master or the slave tasks from those for every slot', () => {
     const master = { ...hard('4G'), scope: 'master' } as const;
     const slave = { ...hard('1G'), scope: 'slave' } as const;
     const views = requestViews(
@@ -53,14 +53,14 @@ describe('requestViews', () => {
     });
   });
 
-  it('has no bytes for what it can not read', () => {
+  it('has no bytes for an unreadable request', () => {
     for (const value of ['4GB', '', 'INFINITY', '-1G'])
       assert.equal(requestViews(listed(1, null, { requests: [hard(value)] }), null, both)[0]?.bytes, null);
   });
 });
 
 describe('timeLimit', () => {
-  it('is the h_rt that was requested, wherever it stands', () => {
+  it('is the requested h_rt from either answer', () => {
     const hour = hard('1:00:00', 'h_rt');
     assert.equal(timeLimit(listed(1, null, { requests: [hard('4G'), hour] }), null), 3600);
     assert.equal(timeLimit(null, detail(1, [], { requests: [{ ...hour, amount: null }] })), 3600);
@@ -77,13 +77,13 @@ describe('timeLimit', () => {
 });
 
 describe('memoryLimit', () => {
-  it('prefers what was asked for to the default, and takes no soft request', () => {
+  it('prefers a hard request to the default, and ignores soft requests', () => {
     assert.deepEqual(limitOf(byDefault('1G'), hard('2G')), { complex: 'h_vmem', state: 'limited', bytes: 2 * GIB });
     assert.deepEqual(limitOf(byDefault('1G'), soft('2G')), { complex: 'h_vmem', state: 'limited', bytes: GIB });
     assert.deepEqual(limitOf(soft('2G')), { complex: null, state: 'unlimited', bytes: null });
   });
 
-  it('takes the first complex of the order that the job requests, before any default', () => {
+  it('takes the first requested complex in the configured order, before any default', () => {
     const memFree = { complex: 'mem_free', state: 'limited', bytes: 3 * GIB };
     assert.deepEqual(limitOf(hard('3G', 'mem_free')), memFree);
     assert.deepEqual(limitOf(hard('3G', 'mem_free'), byDefault('1G')), memFree);
@@ -93,14 +93,14 @@ describe('memoryLimit', () => {
     assert.deepEqual(memoryLimit(two, true, ['mem_free', 'h_vmem']), memFree);
   });
 
-  it('tells none from unknown', () => {
+  it('tells "no limit" from "unknown"', () => {
     assert.deepEqual(memoryLimit([], true), { complex: null, state: 'unlimited', bytes: null });
     assert.deepEqual(memoryLimit([], false), { complex: null, state: 'unknown', bytes: null });
     assert.deepEqual(limitOf(hard('4GB')), { complex: 'h_vmem', state: 'unknown', bytes: null });
     assert.deepEqual(limitOf(hard('-1G')), { complex: 'h_vmem', state: 'unknown', bytes: null });
   });
 
-  it('takes infinity and 0 as no limit, but for h_vmem=0', () => {
+  it('takes infinity and 0 as no limit, except h_vmem=0', () => {
     for (const value of ['INFINITY', 'infinity'])
       assert.deepEqual(limitOf(hard(value)), { complex: 'h_vmem', state: 'unlimited', bytes: null });
     assert.deepEqual(limitOf(hard('0', 'mem_free')), { complex: 'mem_free', state: 'unlimited', bytes: null });

@@ -6,8 +6,8 @@ import type { Snapshot } from '../../src/live/snapshot';
 import { answer, detail, host, listed, row, snapshot, taskDetail, usage } from './snapshots';
 
 function joined(changes: Partial<Snapshot>): readonly RunningJob[] {
-  const told = snapshot(changes);
-  return runningJobs(told, hostNames(told.hosts.value.map(({ name }) => name)));
+  const given = snapshot(changes);
+  return runningJobs(given, hostNames(given.hosts.value.map(({ name }) => name)));
 }
 
 describe('runningJobs', () => {
@@ -22,7 +22,7 @@ describe('runningJobs', () => {
     assert.deepEqual([second?.task, second?.taskDetail?.task, second?.listedHosts], [2, 2, ['a']]);
   });
 
-  it('has what either answer has alone, but nothing that qstat -j has alone', () => {
+  it('includes jobs of qhost or qstat only, but none of qstat -j only', () => {
     const jobs = joined({
       hosts: answer([host('a', { jobs: [row(1)] })]),
       running: answer([listed(2, 'q@b')]),
@@ -37,7 +37,7 @@ describe('runningJobs', () => {
     );
   });
 
-  it("takes the master's row of several, and no sum from them", () => {
+  it("takes the master's row of several, and does not add up their slots", () => {
     const [job] = joined({
       running: answer([
         listed(1, 'q@b', { role: 'SLAVE', slots: 1 }),
@@ -56,7 +56,7 @@ describe('runningJobs', () => {
     );
   });
 
-  it('takes no slots from a number that is none', () => {
+  it('has no granted slots where the number is none', () => {
     for (const slots of [0, -1, null])
       assert.equal(joined({ running: answer([listed(1, 'q@a', { slots })]) })[0]?.granted, null);
   });

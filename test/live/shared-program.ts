@@ -1,6 +1,6 @@
 /**
- * One live command, as a process of its own: `node shared-program.js DIRECTORY INTERVAL_MS STATES`. Takes the shared
- * snapshot, an interval apart, until it has seen so many different ones, and prints what it saw, one line of JSON each.
+ * One live command as a process: `node shared-program.js DIRECTORY INTERVAL_MS STATES`. Takes the shared
+ * snapshot once per interval until it has seen so many different ones, and prints each as a line of JSON.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientRunner } from '../../src/gridengine/client-command';

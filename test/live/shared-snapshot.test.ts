@@ -65,7 +65,7 @@ async function command({ shared, fake }: Bench, intervalMs: number, states = 1):
 const isList = (call: string): boolean => call.startsWith('-u');
 
 describe('many live commands of one user', () => {
-  it('cost one query of each kind', async () => {
+  it('cause one query of each kind', async () => {
     const b = bench(0.5);
     const seen = await Promise.all(Array.from({ length: 50 }, () => command(b, 3_600_000)));
     assert.deepEqual(b.fake.calls('qstat').filter(isList).length, 1);
@@ -78,7 +78,7 @@ describe('many live commands of one user', () => {
     assert.equal(readdirSync(b.shared).filter((name) => name.endsWith('.new')).length, 0);
   });
 
-  it('cost one query per interval when they watch', async () => {
+  it('cause one query per interval when they watch', async () => {
     const b = bench(0);
     const began = Date.now();
     const seen = await Promise.all(Array.from({ length: 8 }, () => command(b, 1500, 3)));
@@ -95,7 +95,7 @@ describe('many live commands of one user', () => {
 
 const HOUR = 3_600_000;
 
-/** Longer than any pause of the test between two steps. */
+/** Longer than the test pauses between two steps. */
 const RULES: PollRules = { intervalMs: HOUR, usageIntervalMs: 4 * HOUR };
 
 function options(directory: string, fake: FakeQmaster, more: Partial<SharingOptions> = {}): SharingOptions {
@@ -111,7 +111,7 @@ function options(directory: string, fake: FakeQmaster, more: Partial<SharingOpti
   };
 }
 
-/** Another process that holds the lock, until the test is over. */
+/** Another process holds the lock until the test is over. */
 async function holdLock(t: TestContext, directory: string): Promise<void> {
   const [name] = readdirSync(directory).filter((entry) => entry.endsWith('.lock'));
   assert.ok(name !== undefined);
@@ -141,7 +141,7 @@ function age(directory: string, ms: number): void {
 }
 
 describe('the shared snapshot', () => {
-  it('is taken while it is fresh, and asked for anew when it is not', async () => {
+  it('is reused while it is fresh, and asked for anew later', async () => {
     const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => [1]));
     const first = await sharedState(options(directory, fake));
@@ -156,7 +156,7 @@ describe('the shared snapshot', () => {
     assert.equal(third.snapshot.details.at, (first.snapshot.details.at ?? 0) - 1.5 * HOUR);
   });
 
-  it('is asked for the jobs that wait only by who wants them', async () => {
+  it('includes waiting jobs only once a command wants them', async () => {
     const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => []));
     await sharedState(options(directory, fake));
@@ -171,7 +171,7 @@ describe('the shared snapshot', () => {
     assert.equal(fake.asked.length, 3);
   });
 
-  it('tells every command of a failure, and spares qmaster', async () => {
+  it('passes a failure on to every command, without further queries', async () => {
     const directory = temporaryDirectory();
     const fake = fakeQmaster(() => ({ problem: 'qmaster does not answer', unreachable: true }));
     for (let times = 0; times < 5; times++) {
@@ -182,7 +182,7 @@ describe('the shared snapshot', () => {
     assert.equal(fake.asked.length, 1);
   });
 
-  it('is another one for another cell, and none for another cluster', async () => {
+  it('is separate for each cell, and not used for another cluster', async () => {
     const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => []));
     await sharedState(options(directory, fake));
@@ -193,7 +193,7 @@ describe('the shared snapshot', () => {
     assert.equal(snapshot.cluster, 'renamed');
   });
 
-  it('that is torn, of another version, or no file of ours, is made anew', async () => {
+  it('is made anew if the file is torn, of another version, or a symbolic link', async () => {
     const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => []));
     await sharedState(options(directory, fake));
@@ -217,7 +217,7 @@ describe('the shared snapshot', () => {
     assert.ok(lstatSync(path).isFile());
   });
 
-  it('is given to who has asked though it can not be kept', async () => {
+  it('is returned even if it cannot be stored', async () => {
     const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => [3]));
     await sharedState(options(directory, fake));
@@ -230,7 +230,7 @@ describe('the shared snapshot', () => {
     assert.equal(readdirSync(directory).filter((name) => name.endsWith('.new')).length, 0);
   });
 
-  it('is the last one for a while, when who asks takes long', async (t) => {
+  it('is the last one after a short wait when the process that asks is slow', async (t) => {
     const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => [1]));
     const first = await sharedState(options(directory, fake));
@@ -239,13 +239,13 @@ describe('the shared snapshot', () => {
     const began = Date.now();
     const { snapshot } = await sharedState(options(directory, fake));
     const waited = Date.now() - began;
-    // The lock is held for five minutes.
+    // The other process holds the lock for five minutes.
     assert.ok(waited > 1500 && waited < 60_000, `waited ${waited} ms`);
     assert.equal(snapshot.running.at, (first.snapshot.running.at ?? 0) - 2 * HOUR);
     assert.equal(fake.asked.length, 3);
   });
 
-  it('is asked for past a holder of the lock who does not come back', async (t) => {
+  it('is asked for in spite of a process that holds the lock too long', async (t) => {
     const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => [1]));
     await sharedState(options(directory, fake));
@@ -261,18 +261,18 @@ describe('the shared snapshot', () => {
     assert.equal(fake.asked.length, asked);
   });
 
-  it('stops waiting when it is told to', async (t) => {
+  it('is no longer waited for when the caller aborts', async (t) => {
     const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => []));
     await sharedState(options(directory, fake));
-    // Without a last answer it would wait for as long as the other holds the lock.
+    // Without a last answer it would wait as long as the lock is held.
     rmSync(stateFile(directory));
     await holdLock(t, directory);
     const signal = AbortSignal.timeout(100);
     await assert.rejects(sharedState(options(directory, fake, { signal })), { name: 'AbortError' });
   });
 
-  it('needs a directory that can be written in', async () => {
+  it('needs a writable directory', async () => {
     const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => []));
     const none: Promise<PollState> = sharedState(options(join(directory, 'none'), fake));

@@ -15,32 +15,32 @@ function placed(
 }
 
 describe('slotsByHost', () => {
-  it('takes each row as a slot where job_is_first_task is TRUE', () => {
+  it('counts each row as a slot where job_is_first_task is TRUE', () => {
     assert.deepEqual(placed({ a: peRows(1, true, 1), b: peRows(1, false, 2) }, 4), [
       ['a', 2, true],
       ['b', 2, false],
     ]);
   });
 
-  it('leaves the row of the master task out where it is FALSE', () => {
+  it('leaves out the row of the master task where job_is_first_task is FALSE', () => {
     assert.deepEqual(placed({ b: peRows(1, false, 2), a: peRows(1, true, 2) }, 4), [
       ['a', 2, true],
       ['b', 2, false],
     ]);
   });
 
-  it('never leaves the only row of a host out', () => {
+  it('never leaves out the only row of a host', () => {
     assert.deepEqual(placed({ a: peRows(1, true, 0), b: peRows(1, false, 2) }, 2), [
       ['a', 1, true],
       ['b', 2, false],
     ]);
   });
 
-  it('takes rows as slots where nothing says what was granted', () => {
+  it('counts rows as slots where the granted number is unknown', () => {
     assert.deepEqual(placed({ a: peRows(1, true, 2) }, null), [['a', 3, true]]);
   });
 
-  it('gives a host that qstat alone knows what is missing', () => {
+  it('gives the remaining slots to a host that only qstat names', () => {
     assert.deepEqual(placed({ a: peRows(1, true, 1) }, 4, ['a', 'b']), [
       ['a', 2, true],
       ['b', 2, false],
@@ -52,21 +52,21 @@ describe('slotsByHost', () => {
     assert.deepEqual(placed({}, null, ['a']), [['a', 1, true]]);
   });
 
-  it('keeps a host without slots that a task runs on', () => {
+  it('keeps a host without slots on which a task runs', () => {
     assert.deepEqual(placed({ a: [row(1)] }, 1, ['a', 'b']), [
       ['a', 1, true],
       ['b', 0, false],
     ]);
   });
 
-  it("takes the host of qstat for the master's where qhost does not say", () => {
+  it("takes qstat's host as the master's where qhost does not say", () => {
     assert.deepEqual(placed({ a: [row(1, { role: '' })], b: [row(1, { role: '' })] }, 2, ['b']), [
       ['b', 1, true],
       ['a', 1, false],
     ]);
   });
 
-  it('places nothing that nobody places', () => {
+  it('places no slots without any host', () => {
     assert.deepEqual(placed({}, 4), []);
   });
 });

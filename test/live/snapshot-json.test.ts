@@ -164,7 +164,7 @@ describe('a snapshot in JSON', () => {
     );
   });
 
-  it('leaves out numbers that are none', () => {
+  it('leaves out NaN', () => {
     const empty = { at: null, value: [], problem: null, triedAt: null };
     const job = {
       ...fc.sample(detail, { numRuns: 1, seed: 1 })[0],
@@ -192,7 +192,7 @@ describe('a snapshot in JSON', () => {
     assert.deepEqual(read.details.value[0]?.tasks[0]?.usage, new Map([['rss', 1]]));
   });
 
-  it('of hostile content is an error with the place, and leaves nothing behind', () => {
+  it('of a wrong form is refused with the place of the error, and changes no prototype', () => {
     const [sound] = fc.sample(snapshots, { numRuns: 1, seed: 42 });
     assert.ok(sound !== undefined);
     const plain = plainSnapshot(sound);
@@ -220,7 +220,7 @@ describe('a snapshot in JSON', () => {
     assert.equal(({} as { polluted?: number }).polluted, undefined);
   });
 
-  it('of any garbage is a snapshot, or none for a reason', () => {
+  it('with any text in it is read or refused with a reason', () => {
     const readable = (text: string): void => {
       const read = snapshotFromJson(text);
       if (!read.ok) assert.notEqual(read.error, '');
@@ -235,7 +235,7 @@ describe('a snapshot in JSON', () => {
     );
   });
 
-  it('nested too deep is an error', () => {
+  it('is refused when it is nested too deep', () => {
     assert.equal(snapshotFromJson('['.repeat(1_000_000)).ok, false);
   });
 });

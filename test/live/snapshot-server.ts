@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import type { Snapshot } from '../../src/live/snapshot';
 import { listenAt } from '../support/listening';
 
-/** Something that serves HTTP on a unix socket until the test is over; the socket's path. */
+/** Serves HTTP on a unix socket until the test is over; returns the socket's path. */
 export function serveOnSocket(t: TestContext, listener: RequestListener): Promise<string> {
   return listenAt(t, createServer(listener));
 }

@@ -13,7 +13,7 @@ export const AT = Date.UTC(2026, 10, 20, 12, 0, 0);
 const STARTED = AT - 3_600_000;
 const SUBMITTED = STARTED - 60_000;
 
-/** What a name can bring along: an escape sequence, markup, a formula, a line end, a quote for the shell. */
+/** A hostile name: an escape sequence, markup, a formula, a line end, a shell quote. */
 export const HOSTILE_NAME = '=cmd|\'/C calc\'!A0 <b>"x"</b> \u001b[31m\r\nBcc: all';
 export const HOSTILE_OWNER = '__proto__';
 
@@ -92,7 +92,7 @@ export function row(job: number, changes: Partial<QhostJob> = {}): QhostJob {
   };
 }
 
-/** The rows of a parallel job on one host: `MASTER` first where it has its master task there, then `slaves` others. */
+/** Rows of a parallel job on one host: a `MASTER` row if the master task is there, then `slaves` rows `SLAVE`. */
 export function peRows(job: number, master: boolean, slaves: number, changes: Partial<QhostJob> = {}): QhostJob[] {
   const slave = (): QhostJob => row(job, { ...changes, role: 'SLAVE' });
   return [...(master ? [row(job, changes)] : []), ...Array.from({ length: slaves }, slave)];
@@ -106,7 +106,7 @@ export function soft(value: string, complex = 'h_vmem'): RequestText {
   return { complex, value, kind: 'soft' };
 }
 
-/** `def_hard_request`: the complex has a default and nobody asked. */
+/** `def_hard_request`: the default of the complex, which the job did not request. */
 export function byDefault(value: string, complex = 'h_vmem'): RequestText {
   return { complex, value, kind: 'default' };
 }
@@ -139,7 +139,7 @@ export function listed(job: number, queueInstance: string | null, changes: Parti
   };
 }
 
-/** A job that waits. */
+/** A waiting job. */
 export function waiting(job: number, changes: Partial<ListedJob> = {}): ListedJob {
   const none = { startedAt: null, cpuSeconds: null, memoryGbSeconds: null, ioGb: null };
   return listed(job, null, { state: 'qw', list: 'pending', ...none, ...changes });
@@ -211,13 +211,13 @@ export function snapshot(changes: Partial<Snapshot> = {}): Snapshot {
   };
 }
 
-/** A bracket that holds, from `lower` to `upper` bytes; null: open. */
+/** A bracket from `lower` to `upper` bytes; null: no upper bound. */
 export function bracket(lower: number, upper: number | null): Bracket {
   const open = upper === null ? (['no-lineage'] as const) : [];
   return bracketOf(lower, upper, { exact: false, open, command: 'burn' });
 }
 
-/** What a sampler says of a job that runs, by a heartbeat of `AT`: `rss` per minute since the start of the job. */
+/** A record of a running job with a heartbeat at `AT`: `rss` in bytes, one value per minute since its start. */
 export function running(
   job: number,
   hostName: string,

@@ -7,7 +7,7 @@ import { serveOnSocket } from './snapshot-server';
 const limits = { timeoutMs: 60_000, mostBytes: 1000 };
 
 describe('socketGet', () => {
-  it('asks for a target, and keeps its connection where it is given an agent', async (t) => {
+  it('requests a target, and keeps the connection with an agent', async (t) => {
     const ports = new Set<unknown>();
     const socket = await serveOnSocket(t, ({ url, socket: from }, response) => {
       ports.add(from);
@@ -24,7 +24,7 @@ describe('socketGet', () => {
     assert.equal(ports.size, 2);
   });
 
-  it("tells the system's word of what went wrong", async (t) => {
+  it("rejects with the system's error code", async (t) => {
     await assert.rejects(socketGet('/none/such.sock', '/', limits), { code: 'ENOENT' });
     const cut = await serveOnSocket(t, (_, response) => response.destroy());
     await assert.rejects(socketGet(cut, '/', limits), { code: 'ECONNRESET' });

@@ -6,18 +6,18 @@ import { GIB } from './snapshots';
 describe('stranded', () => {
   const room = { up: true, free: 10 * GIB, freeSlots: 8, usual: 2 * GIB };
 
-  it('is the memory of a host without slots', () => {
+  it('is the free memory of a host without free slots', () => {
     assert.deepEqual(stranded({ ...room, freeSlots: 0 }), { memory: 10 * GIB, slots: 0 });
   });
 
-  it('is the slots beyond those that memory is left for', () => {
+  it('is the number of slots for which no memory is left', () => {
     assert.deepEqual(stranded(room), { memory: 0, slots: 3 });
     assert.deepEqual(stranded({ ...room, usual: GIB }), { memory: 0, slots: 0 });
     assert.deepEqual(stranded({ ...room, free: 0 }), { memory: 0, slots: 8 });
     assert.deepEqual(stranded({ ...room, free: -GIB }), { memory: 0, slots: 8 });
   });
 
-  it('is none where nobody asks for memory, as long as some is left', () => {
+  it('is nothing where jobs request no memory, as long as some is left', () => {
     assert.deepEqual(stranded({ ...room, usual: null }), { memory: 0, slots: 0 });
     assert.deepEqual(stranded({ ...room, usual: null, free: 0 }), { memory: 0, slots: 8 });
   });
@@ -29,7 +29,7 @@ describe('stranded', () => {
 });
 
 describe('freeSlotsOf', () => {
-  it('counts queues that a job can start in', () => {
+  it('counts the free slots of queues in which a job can start', () => {
     const one = { name: 'q', slots: 8, slotsUsed: 3, state: '', reserved: 1 };
     assert.equal(freeSlotsOf([one, { ...one, state: 'd' }, { ...one, state: 'au' }]), 4);
     assert.equal(
@@ -44,7 +44,7 @@ describe('freeSlotsOf', () => {
 });
 
 describe('usualRequest', () => {
-  it('is the median by slot', () => {
+  it('is the median over slots', () => {
     assert.equal(usualRequest([]), null);
     assert.equal(
       usualRequest([

@@ -25,7 +25,7 @@ function ramp(length: number, from: number, each: number): readonly number[] {
   return Array.from({ length }, (_, step) => from + (step + 1) * each);
 }
 
-/** Numbers in [0, 1), the same for the same seed (Numerical Recipes' linear congruential generator). */
+/** Numbers in [0, 1), the same for each seed (Numerical Recipes' linear congruential generator). */
 function generator(seed: number): () => number {
   let state = seed >>> 0;
   return () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
@@ -42,7 +42,7 @@ describe('trendOf', () => {
     assert.equal(found.overSeconds, 9 * 60);
   });
 
-  it('gives it to the millisecond for any line', () => {
+  it('gives that time to the millisecond for any straight line', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 5, max: 120 }),
@@ -63,7 +63,7 @@ describe('trendOf', () => {
     );
   });
 
-  it('keeps the truth between earliest and latest where noise lies on the line, but for a few of a thousand', () => {
+  it('keeps the true time between earliest and latest in 98 % of noisy lines', () => {
     const runs = 1000;
     let kept = 0;
     for (let run = 0; run < runs; run++) {
@@ -81,7 +81,7 @@ describe('trendOf', () => {
     assert.ok(kept >= 0.98 * runs, `${kept} of ${runs}`);
   });
 
-  it('says nothing of a constant', () => {
+  it('is null for a constant', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 120 }), fc.integer({ min: 0 }), (length, bytes) => {
         assert.equal(trend(new Array<number>(length).fill(bytes), 1), null);
@@ -89,29 +89,29 @@ describe('trendOf', () => {
     );
   });
 
-  it('gives no alarm for a job that moves up and down, wherever its window ends', () => {
+  it('is null for a job whose memory goes up and down, wherever its series ends', () => {
     const saw = Array.from({ length: 120 }, (_, step) => GIB + (step % 8) * 64 * MIB);
     const wave = Array.from({ length: 120 }, (_, step) => GIB * (2 + Math.sin(step / 5)));
     for (const values of [saw, wave])
       for (let end = 50; end <= values.length; end++) assert.equal(trend(values.slice(0, end), 4 * GIB), null);
   });
 
-  it('gives no alarm for a job that has reached its level', () => {
+  it('is null for a job that has reached its level', () => {
     const loading = [...ramp(20, 0, 100 * MIB), ...new Array<number>(8).fill(2000 * MIB)];
     assert.equal(trend(loading, 4 * GIB), null);
     const flattening = Array.from({ length: 40 }, (_, step) => 2 * GIB * (1 - Math.exp(-step / 3)));
     assert.equal(trend(flattening, 4 * GIB), null);
   });
 
-  it('gives no alarm below what the job has needed before', () => {
+  it('is null below the earlier peak of the job', () => {
     assert.equal(trend([...ramp(10, 0, 300 * MIB), ...ramp(20, 0, 50 * MIB)], 4 * GIB), null);
   });
 
-  it('takes no notice of growth that an allocator makes', () => {
+  it("is null for growth as small as an allocator's", () => {
     assert.equal(trend(ramp(30, 4 * GIB, 4096), 8 * GIB), null);
   });
 
-  it('sees growth in stairs', () => {
+  it('sees growth in steps', () => {
     const stairs = Array.from({ length: 90 }, (_, step) => GIB + Math.floor(step / 4) * 100 * MIB);
     const found = trend(stairs, 8 * GIB);
     assert.ok(found?.limitAt != null);
@@ -126,19 +126,19 @@ describe('trendOf', () => {
     assert.ok(Math.abs(found.limitAt - (START + (2048 / 10) * 60_000)) < 60_000);
   });
 
-  it('says now of a job that is there already', () => {
+  it('gives the present for a job that has reached its limit', () => {
     const now = START + 31 * 60_000;
     const found = trend(ramp(30, GIB, 10 * MIB), GIB, { now });
     assert.deepEqual([found?.limitAt, found?.earliest, found?.latest], [now, now, now]);
   });
 
-  it('never names a time that has passed', () => {
+  it('never gives a time in the past', () => {
     const now = START + 10 * 3_600_000;
     const found = trend(ramp(30, GIB, 10 * MIB), 1.5 * GIB, { now });
     assert.equal(found?.limitAt, now);
   });
 
-  it('reckons from when the last step was seen, not from its end', () => {
+  it('calculates from the time of the last sample, not from the end of the step', () => {
     const series = {
       start: new Date(START).toISOString(),
       step_seconds: 60,
@@ -151,7 +151,7 @@ describe('trendOf', () => {
     assert.equal(found?.limitAt, START + 1_200_000);
   });
 
-  it('knows growth without a limit, and a limit that is years away', () => {
+  it('finds growth without a limit, or with a limit that is years away', () => {
     for (const limit of [null, Infinity, 1e18]) {
       const found = trend(ramp(30, 0, MIB), limit);
       assert.ok(found && found.slope > 0);
@@ -159,18 +159,18 @@ describe('trendOf', () => {
     }
   });
 
-  it('says nothing of too few points, and little of few', () => {
+  it('is null for too few points, and has low confidence for few', () => {
     assert.equal(trend(ramp(4, 0, GIB), 9 * GIB), null);
     assert.equal(trend(ramp(6, 0, GIB), 9 * GIB)?.confidence, 'low');
   });
 
-  it('has less confidence in noise, and in what is far away', () => {
+  it('has less confidence with noise, and for a distant limit', () => {
     const noisy = ramp(30, GIB, 10 * MIB).map((bytes, step) => bytes + (step % 3) * 6 * MIB);
     assert.notEqual(trend(noisy, 2 * GIB)?.confidence, 'high');
     assert.equal(trend(ramp(30, GIB, 10 * MIB), 100 * GIB)?.confidence, 'low');
   });
 
-  it('survives any series', () => {
+  it('gives valid times for any series', () => {
     const number = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(NaN, Infinity, -1, 1e308));
     fc.assert(
       fc.property(
@@ -190,7 +190,7 @@ describe('trendOf', () => {
     );
   });
 
-  it('is cheap, however long a series is', () =>
+  it('takes less than a second of CPU time for a million points', () =>
     oneOf(3, () => {
       const before = cpuMs();
       trend(ramp(1_000_000, 0, 1), 1e12, { step: 0.001 });

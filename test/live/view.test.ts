@@ -53,7 +53,7 @@ function sumOver<T>(items: readonly T[], value: (item: T) => number): number {
 }
 
 describe('viewCluster', () => {
-  it('has every host and every job, ordered, with what is said of them', () => {
+  it('lists every host and every job in order, with the facts of all answers', () => {
     const view = sample();
     assert.deepEqual(
       view.hosts.map(({ name, up }) => [name, up]),
@@ -92,14 +92,15 @@ describe('viewCluster', () => {
     );
   });
 
-  it('gives hosts their capacity, what is left, asked for and used', () => {
+  it('calculates capacity, free, requested and used memory of hosts', () => {
     const node01 = hostOf(sample(), 'node01');
     // 101 4G, 102 two tasks of 2G, 103 2 x 3G, 104 2 x 1G
     assert.equal(node01.requested, 16 * GIB);
     assert.equal(node01.free, 40 * GIB);
     assert.equal(node01.capacity, 56 * GIB);
     assert.equal(hostOf(sample(), 'node02').capacity, (0.5 + 2 + 6 + 2 + 1 + 0.5) * GIB);
-    // 101 1.5, of which our own sampler has seen more; 102 1 + 0.5, 103 2 + 1, 104 0.5: its past tasks may have run elsewhere
+    // 101: 1.5 and what the sampler saw above that; 102: 1 + 0.5; 103: 2 + 1; 104: 0.5, as its ended tasks may
+    // have run elsewhere.
     const more = (jobOf(sample(), 101).ours?.lower ?? 0) - 1.5 * GIB;
     assert.ok(more > 1 * GIB);
     assert.equal(node01.peak, 6.5 * GIB + more);
@@ -107,7 +108,7 @@ describe('viewCluster', () => {
     assert.deepEqual([node01.slots, node01.slotsUsed, node01.unlimited], [16, 7, 0]);
   });
 
-  it('takes from hosts what was requested of their consumable, where the limit is another complex', () => {
+  it("counts requests of the host's own consumable, where the limit is another complex", () => {
     const rules = new RequestRules({ ...DEFAULT_SETTINGS, request_complex: ['h_vmem', 'mem_free'] });
     const node = host('n', { jobs: [row(1), row(2), row(3)], resources: [resource('mem_free', '20G')] });
     const tight = host('tight', { resources: [resource('mem_free', '3G', 'hl')] });
@@ -131,11 +132,11 @@ describe('viewCluster', () => {
         [8 * GIB, 0],
       ],
     );
-    // Its own report is less than what requests leave of its consumable.
+    // The load report of the host is less than what requests leave of its consumable.
     assert.deepEqual([hostOf(view, 'tight').capacity, hostOf(view, 'tight').free], [null, 3 * GIB]);
   });
 
-  it('leaves the capacity of a host without the consumable open', () => {
+  it('gives no capacity to a host without the consumable', () => {
     const node04 = hostOf(sample(), 'node04.example.org');
     assert.deepEqual([node04.capacity, node04.free, node04.memoryTotal], [null, null, 62.8 * GIB]);
     assert.equal(node04.unlimited, 1);
@@ -146,7 +147,7 @@ describe('viewCluster', () => {
     );
   });
 
-  it('keeps the jobs of a host that is down, and strands nothing there', () => {
+  it('keeps the jobs of a host that is down, and counts nothing as stranded there', () => {
     const node03 = hostOf(sample(), 'node03');
     assert.deepEqual([node03.memoryTotal, node03.load, node03.processors], [null, null, null]);
     assert.equal(node03.requested, 8 * GIB);
@@ -154,12 +155,12 @@ describe('viewCluster', () => {
     assert.equal(jobOf(sample(), 108).maxvmem, null);
   });
 
-  it('tells slots that no memory is left for', () => {
-    // 0.5 GiB left, 8 free slots of all.q; the 4 of short.q are disabled; a slot usually asks for 16 GiB
+  it('counts slots for which no memory is left', () => {
+    // 0.5 GiB is left, 8 slots of all.q are free, the 4 of short.q are disabled; the usual request is 16 GiB per slot.
     assert.equal(hostOf(sample(), 'node02').strandedSlots, 8);
   });
 
-  it('shares a job out over its hosts, whether its master task has a slot of its own or not', () => {
+  it('splits a job over its hosts, whether or not its master task has a slot', () => {
     for (const job of [103, 104]) {
       const { parts } = jobOf(sample(), job);
       assert.deepEqual(
@@ -172,7 +173,7 @@ describe('viewCluster', () => {
     }
   });
 
-  it('keeps past_usage on the job, and on the line of its master', () => {
+  it("keeps past_usage on the job, and on its master's host", () => {
     const job = jobOf(sample(), 104);
     assert.equal(job.maxvmem, (0.5 + 1.25 + 0.75) * GIB);
     assert.equal(job.vmem, (0.25 + 0.5) * GIB);
@@ -182,7 +183,7 @@ describe('viewCluster', () => {
     );
   });
 
-  it('counts a consumable JOB once, on the host of the master', () => {
+  it("counts a consumable of type JOB once, on the master's host", () => {
     const job = jobOf(sample({ rules: RULES.job }), 103);
     assert.equal(job.limit, 3 * GIB);
     assert.deepEqual(
@@ -194,7 +195,7 @@ describe('viewCluster', () => {
     );
   });
 
-  it('counts a consumable HOST once on each host', () => {
+  it('counts a consumable of type HOST once on each host', () => {
     const job = jobOf(sample({ rules: RULES.host }), 103);
     assert.equal(job.limit, 6 * GIB);
     assert.deepEqual(
@@ -206,39 +207,39 @@ describe('viewCluster', () => {
     );
   });
 
-  it('adds up what the master task and the slave tasks take of each host by requests of their own', () => {
+  it('adds up requests for the master and the slave tasks on each host', () => {
     const scopes = [
       { ...hard('4G'), scope: 'master' },
       { ...hard('1G'), scope: 'slave' },
     ] as const;
     const reserved = (slots: number, rules = USUAL_RULES): unknown => {
-      const told = snapshot({
+      const given = snapshot({
         hosts: answer([
           host('a', { jobs: peRows(1, true, 2), resources: [resource('h_vmem', '9G')] }),
           host('b', { jobs: peRows(1, false, 2) }),
         ]),
         running: answer([listed(1, 'q@a', { slots, requests: scopes })]),
       });
-      const view = viewCluster(told, [], { ...options, rules });
+      const view = viewCluster(given, [], { ...options, rules });
       return [...jobOf(view, 1).parts.map((part) => part.reserved), hostOf(view, 'a').capacity];
     };
-    // Whether the master task has a slot of its own or not (job_is_first_task).
+    // With job_is_first_task FALSE and TRUE.
     assert.deepEqual(reserved(5), [6 * GIB, 2 * GIB, 15 * GIB]);
     assert.deepEqual(reserved(4), [6 * GIB, 2 * GIB, 15 * GIB]);
     assert.deepEqual(reserved(5, RULES.host), [5 * GIB, GIB, 14 * GIB]);
     assert.deepEqual(reserved(5, RULES.job), [5 * GIB, 0, 14 * GIB]);
   });
 
-  it('takes nothing of a host by a request of 0, though it sets a limit', () => {
-    const told = snapshot({
+  it('reserves nothing for a request of 0, although that sets a limit', () => {
+    const given = snapshot({
       hosts: answer([host('a', { jobs: [row(1), row(1)], resources: [resource('h_vmem', '9G')] })]),
       running: answer([listed(1, 'q@a', { slots: 2, requests: [{ ...hard('0'), kind: 'default' }] })]),
     });
-    const { capacity, requested, parts } = hostOf(viewCluster(told, [], options), 'a');
+    const { capacity, requested, parts } = hostOf(viewCluster(given, [], options), 'a');
     assert.deepEqual([capacity, requested, parts[0]?.limit], [9 * GIB, 0, 20 * MIB]);
   });
 
-  it('counts default requests, shows soft ones', () => {
+  it('counts default requests, and only shows soft ones', () => {
     const job = jobOf(sample(), 106);
     assert.equal(job.limit, GIB);
     assert.deepEqual(
@@ -249,16 +250,16 @@ describe('viewCluster', () => {
       ],
     );
     const asked = snapshot({ running: answer([listed(1, 'a@node01', { requests: [soft('9G')] })]) });
-    const softly = jobOf(viewCluster(asked, [], options), 1);
-    assert.deepEqual([softly.limit, softly.limitState, softly.parts[0]?.reserved], [null, 'unlimited', 0]);
+    const softJob = jobOf(viewCluster(asked, [], options), 1);
+    assert.deepEqual([softJob.limit, softJob.limitState, softJob.parts[0]?.reserved], [null, 'unlimited', 0]);
   });
 
-  it('shows a suspended job as one that holds what it has', () => {
+  it('shows the memory that a suspended job holds', () => {
     const job = jobOf(sample(), 105);
     assert.deepEqual([job.state, job.vmem, job.parts.length], ['s', 3 * GIB, 1]);
   });
 
-  it('passes hostile names on as they are', () => {
+  it('passes hostile names on unchanged', () => {
     const job = jobOf(sample(), 107);
     assert.deepEqual([job.name, job.owner, job.project], [HOSTILE_NAME, HOSTILE_OWNER, '<i>p']);
   });
@@ -272,11 +273,11 @@ describe('viewCluster', () => {
     assert.equal(measured('unknown'), null);
   });
 
-  it('puts our own figures beside, and says where a job is going', () => {
+  it("adds the sampler's figures and a trend", () => {
     const view = sample();
     const growing = jobOf(view, 101);
     assert.equal(growing.ours?.rss, GIB + 59 * 32 * MIB);
-    // 1 GiB at the end of the first minute, 32 MiB more each minute: 3 GiB are 96 minutes
+    // 1 GiB at the end of the first minute, 32 MiB more each minute: 3 GiB more take 96 minutes.
     assert.equal(growing.trend?.limitAt, AT - 3_600_000 + 97 * 60_000);
     assert.equal(jobOf(view, 107).ours, null);
     const parallel = jobOf(view, 103);
@@ -286,7 +287,7 @@ describe('viewCluster', () => {
     assert.equal(parallel.parts[1]?.ours?.rss, 1.25 * GIB);
   });
 
-  it('takes no figures of another cluster, whose jobs have the same numbers', () => {
+  it('takes no figures of another cluster with the same job numbers', () => {
     const theirs = sampleRecords().map((record) => ({ ...record, cluster: 'other' }));
     const { jobs } = viewCluster(sampleSnapshot(), theirs, options);
     assert.deepEqual(
@@ -295,7 +296,7 @@ describe('viewCluster', () => {
     );
   });
 
-  it('knows a job of qstat alone, and one of qhost alone', () => {
+  it('knows a job that only qstat lists, and one that only qhost lists', () => {
     const view = sample();
     const ofQstat = jobOf(view, 110);
     assert.deepEqual(
@@ -309,7 +310,7 @@ describe('viewCluster', () => {
     );
   });
 
-  it('leaves a job that qhost has not seen out of what is free there, so that the capacity stays', () => {
+  it('keeps the capacity of a host when qstat lists a job that qhost has not seen', () => {
     const view = viewCluster(
       snapshot({
         hosts: answer([host('node01', { resources: [resource('h_vmem', '60G')], jobs: [row(1)] })]),
@@ -324,7 +325,7 @@ describe('viewCluster', () => {
     assert.deepEqual([hostOf(view, 'node01').capacity, hostOf(view, 'node01').requested], [64 * GIB, 12 * GIB]);
   });
 
-  it('shows jobs on hosts that qhost does not know, as when qhost has never answered', () => {
+  it('shows jobs on hosts that qhost does not list, as when qhost has never answered', () => {
     const view = viewCluster({ ...sampleSnapshot(), hosts: noAnswer([], 'qhost: timed out') }, [], options);
     assert.deepEqual(
       view.hosts.map(({ name, up, capacity }) => [name, up, capacity]),
@@ -354,7 +355,7 @@ describe('viewCluster', () => {
     assert.deepEqual([nothing.at, nothing.hosts, nothing.jobs, nothing.pending], [null, [], [], null]);
   });
 
-  it('tells a problem once, and the oldest time', () => {
+  it('lists each problem once, and has the oldest time', () => {
     const problem = 'qmaster does not answer';
     const view = viewCluster(
       snapshot({ hosts: answer([], { problem, at: AT - 5 }), running: answer([], { problem }), details: noAnswer([]) }),
@@ -364,7 +365,7 @@ describe('viewCluster', () => {
     assert.deepEqual([view.problems, view.at], [[problem], AT - 5]);
   });
 
-  it('takes no host for another with the same first label', () => {
+  it('tells hosts with the same first label apart', () => {
     const hosts = answer([host('node01.a', { jobs: peRows(1, true, 0) }), host('node01.b', { jobs: [row(2)] })]);
     const view = viewCluster(snapshot({ hosts }), [], options);
     assert.deepEqual(
@@ -373,11 +374,11 @@ describe('viewCluster', () => {
     );
   });
 
-  it('finds back what truly runs: slots, requests and peaks on every host', () => {
+  it('finds the true slots, requests and peaks on every host', () => {
     fc.assert(
       fc.property(trueJobs, fc.constantFrom('slot', 'job'), someWaiting, (jobs, hVmem, waiting) => {
-        const told = { ...truthfulSnapshot(jobs), pending: answer(waiting) };
-        const view = viewCluster(told, [], { ...options, rules: RULES[hVmem] });
+        const given = { ...truthfulSnapshot(jobs), pending: answer(waiting) };
+        const view = viewCluster(given, [], { ...options, rules: RULES[hVmem] });
         assert.equal(view.jobs.length, jobs.length);
         assert.equal(view.hosts.length, 4);
         for (const truth of jobs) {
@@ -404,7 +405,7 @@ describe('viewCluster', () => {
         }
         assert.equal(
           sumOver(view.hosts, ({ peak }) => peak),
-          // Where tasks that have ended ran is not told: of a job on several hosts they count on none.
+          // Where ended tasks ran is unknown: those of a job on several hosts count on no host.
           sumOver(view.jobs, ({ maxvmem }) => maxvmem ?? 0) -
             sumOver(jobs, ({ places, past }) => (places.length > 1 ? (past ?? 0) : 0)),
         );
@@ -419,13 +420,13 @@ describe('viewCluster', () => {
     );
   });
 
-  it('survives anything that the types allow, and loses no job', () => {
+  it('loses no job, for any answers that the types allow', () => {
     fc.assert(
-      fc.property(anySnapshot, anyRecords, fc.constantFrom('slot', 'job'), (told, records, hVmem) => {
-        const view = viewCluster(told, records, { ...options, rules: RULES[hVmem] });
+      fc.property(anySnapshot, anyRecords, fc.constantFrom('slot', 'job'), (given, records, hVmem) => {
+        const view = viewCluster(given, records, { ...options, rules: RULES[hVmem] });
         const shown = new Set(view.jobs.map(({ job }) => job));
-        for (const { job } of told.running.value) assert.ok(shown.has(job));
-        for (const { jobs } of told.hosts.value) for (const { job } of jobs) assert.ok(shown.has(job));
+        for (const { job } of given.running.value) assert.ok(shown.has(job));
+        for (const { jobs } of given.hosts.value) for (const { job } of jobs) assert.ok(shown.has(job));
         const ofHosts = view.hosts.flatMap(({ parts }) => parts);
         assert.equal(
           ofHosts.length,
