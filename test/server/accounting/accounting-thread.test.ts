@@ -27,7 +27,7 @@ function accountingOf(t: TestContext, options: AccountingThreadOptions): Account
   return accounting;
 }
 
-interface Given {
+interface Answer {
   readonly records: readonly JobRecord[];
   readonly totals?: { readonly records: number };
 }
@@ -38,7 +38,7 @@ async function job(
   access: Access = FULL_ACCESS,
 ): Promise<readonly JobRecord[]> {
   const bytes = await accounting.ask({ what: 'job', query: { job_id: id } }, access);
-  return (JSON.parse(bytes.toString('utf8')) as Given).records;
+  return (JSON.parse(bytes.toString('utf8')) as Answer).records;
 }
 
 const hasStatus =
@@ -47,7 +47,7 @@ const hasStatus =
     error instanceof HttpProblem && error.httpStatus === status && detail.test(error.message);
 
 describe('AccountingThread', () => {
-  it('logs a question that takes long, on one line whatever it asks for', async (t) => {
+  it('logs a slow query on one line, whatever its parameters', async (t) => {
     const path = join(temporaryDirectory(), 'a.db');
     await fill(path, [ordinary]);
     const lines: string[] = [];
@@ -64,7 +64,7 @@ describe('AccountingThread', () => {
     assert.equal(lines.length, 1);
   });
 
-  it('gives records as the caller may see them', async (t) => {
+  it('answers with the records that the caller may see', async (t) => {
     const path = join(temporaryDirectory(), 'a.db');
     await fill(path, [ordinary, { ...killedAtLimit, owner: 'alice' }]);
     const accounting = accountingOf(t, { path });
@@ -85,10 +85,10 @@ describe('AccountingThread', () => {
     for (const access of [own, anonymous])
       await assert.rejects(accounting.ask({ what: 'records', query }, access), hasStatus(403, /your own jobs only/));
     const mine = await accounting.ask({ what: 'records', query: { ...query, owner: 'alice' } }, own);
-    assert.equal((JSON.parse(mine.toString('utf8')) as Given).totals?.records, 1);
+    assert.equal((JSON.parse(mine.toString('utf8')) as Answer).totals?.records, 1);
   });
 
-  it('counts only the jobs that the caller may see as older and newer ones', async (t) => {
+  it('counts only jobs that the caller may see as older or newer ones', async (t) => {
     const path = join(temporaryDirectory(), 'a.db');
     const later = {
       ...ordinary,
@@ -102,7 +102,7 @@ describe('AccountingThread', () => {
     const accounting = accountingOf(t, { path });
     const answer = async (access: Access): Promise<unknown> => {
       const bytes = await accounting.ask({ what: 'job', query: { job_id: 4711 } }, access);
-      const { records, older_incarnations: older } = JSON.parse(bytes.toString('utf8')) as Given & {
+      const { records, older_incarnations: older } = JSON.parse(bytes.toString('utf8')) as Answer & {
         readonly older_incarnations: number;
       };
       return [records.map(({ owner }) => owner), older];
@@ -112,7 +112,7 @@ describe('AccountingThread', () => {
     assert.deepEqual(await answer({ level: 'own', user: 'alice' }), [['alice'], 0]);
   });
 
-  it('tells why the DB cannot be read, and reads it when it has come or was replaced', async (t) => {
+  it('says why the DB cannot be read, and reads it once it exists or was replaced', async (t) => {
     const directory = temporaryDirectory();
     const path = join(directory, 'a.db');
     const accounting = accountingOf(t, { path });
@@ -132,15 +132,15 @@ describe('AccountingThread', () => {
     assert.equal(accounting.problem(), null);
   });
 
-  it('gives up a DB that hangs, and refuses what can not be answered soon', async (t) => {
+  it('gives up on a DB that hangs, and refuses queries beyond the limit', async (t) => {
     const program = join(temporaryDirectory(), 'hangs.js');
     writeFileSync(program, "require('node:worker_threads').parentPort.on('message', () => undefined);");
     const accounting = accountingOf(t, { path: '/nowhere', program, patienceMs: 50, mostWaiting: 2 });
-    const asked = [job(accounting, 1), job(accounting, 2), job(accounting, 3)].map((one) =>
+    const refused = [job(accounting, 1), job(accounting, 2), job(accounting, 3)].map((one) =>
       assert.rejects(one, hasStatus(503)),
     );
     await assert.rejects(job(accounting, 4), hasStatus(503, /too many questions wait/));
-    await Promise.all(asked);
+    await Promise.all(refused);
     await assert.rejects(job(accounting, 5), hasStatus(503, /has not answered for 0\.05 s/));
   });
 
@@ -160,7 +160,7 @@ describe('AccountingThread', () => {
     await assert.rejects(job(accounting, 3), hasStatus(503, /the server is ending/));
   });
 
-  it('ends a question that takes very long, and answers the next ones', async (t) => {
+  it('ends a query that takes too long, and answers the next ones', async (t) => {
     const program = join(temporaryDirectory(), 'heavy.js');
     const text =
       "const { parentPort } = require('node:worker_threads');" +
@@ -172,7 +172,7 @@ describe('AccountingThread', () => {
     const log = (line: string): void => void lines.push(line);
     const accounting = accountingOf(t, { path: '/nowhere', program, longestMs: 2000, slowMs: 1000, log });
     const heavy = assert.rejects(job(accounting, 13), hasStatus(503, /ended; ask again/));
-    // On a busy machine a thread may not even have started within that time.
+    // On a busy machine a thread may not even start within that time.
     await until(() =>
       job(accounting, 2).then(
         () => true,

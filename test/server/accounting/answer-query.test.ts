@@ -10,8 +10,8 @@ import { BAD_ENDS } from '../../report/bad-ends';
 import { needing, pastJobs } from '../../report/past-jobs';
 import { ordinary } from '../../report/sample-records';
 
-describe('what is told of a job', () => {
-  it('explains bad ends, and so many at most', async () => {
+describe('the answer about a job', () => {
+  it('explains bad ends, up to a limit', async () => {
     const stopped = BAD_ENDS['stopped-at-h_rt'];
     const tasks = (count: number): (typeof stopped)[] =>
       Array.from({ length: count }, (_, index) => ({ ...stopped, task_id: index + 1 }));
@@ -28,7 +28,7 @@ describe('what is told of a job', () => {
     assert.match(JSON.stringify(more.causes[0]), /"causes":\["h_rt"\].*"next_time":"qsub -l h_vmem=4G,h_rt=0:20:00"/);
   });
 
-  it('says what to request next, by those past runs that the caller may see', async () => {
+  it('advises by those past runs that the caller may see', async () => {
     const records = pastJobs(60, () => needing(8), Date.now() - 86_400_000);
     const nextOf = async (access: Access): Promise<unknown> => {
       const question = { what: 'job', query: { job_id: 1000 } } as const;
@@ -46,10 +46,10 @@ describe('what is told of a job', () => {
   });
 });
 
-describe('advice for a user who may see his own jobs only', () => {
+describe('advice for a user who may see only their own jobs', () => {
   const day = Date.now() - 86_400_000;
-  const his = pastJobs(60, () => needing(8), day);
-  const hers = pastJobs(60, () => needing(14), day).map((record) => ({
+  const bobsJobs = pastJobs(60, () => needing(8), day);
+  const alicesJobs = pastJobs(60, () => needing(14), day).map((record) => ({
     ...record,
     owner: 'alice',
     job_id: record.job_id + 500,
@@ -57,36 +57,40 @@ describe('advice for a user who may see his own jobs only', () => {
   }));
   const bob: Access = { level: 'own', user: 'bob' };
   const unknown = { slots: null, pe: null, project: null, queue: null, programs: [], complex: null };
-  const fields = { owner: 'bob', jobName: his[0]?.job_name ?? '', ...unknown };
+  const fields = { owner: 'bob', jobName: bobsJobs[0]?.job_name ?? '', ...unknown };
   const questions: readonly AccountingQuery[] = [
     { what: 'prediction', query: { fields: { ...fields, cluster: null }, now: Date.now() } },
     { what: 'class', query: { fields: { ...fields, cluster: null }, risk: 0.01 } },
     { what: 'records', query: { since: 0, until: Date.now(), owner: 'bob', limit: 5 }, nextTime: true },
   ];
 
-  it('rests on all of his own runs, and on nobody else’s of the same name', async () => {
+  it("rests on all of the user's own runs, and on no other user’s of the same name", async () => {
     for (const question of questions) {
-      const alone = await answerQuery(question, FULL_ACCESS, memoryReader(his));
-      const among = await answerQuery(question, bob, memoryReader([...hers, ...his]));
+      const alone = await answerQuery(question, FULL_ACCESS, memoryReader(bobsJobs));
+      const among = await answerQuery(question, bob, memoryReader([...alicesJobs, ...bobsJobs]));
       const shown = (text: string): string => text.replace('"shown":"all"', '"shown":"own"');
       assert.equal(among, shown(alone), question.what);
       assert.match(among, /"runs":60/, question.what);
     }
   });
 
-  it('is none about others', async () => {
+  it('is refused or null about other users', async () => {
     const alice: Access = { level: 'own', user: 'alice' };
     const ask = (question: AccountingQuery | undefined): Promise<string> =>
-      answerQuery(question ?? assert.fail(), alice, memoryReader(his));
+      answerQuery(question ?? assert.fail(), alice, memoryReader(bobsJobs));
     const [prediction, ofClass, records] = questions;
     assert.equal(await ask(prediction), '{"prediction":null}\n');
     for (const question of [ofClass, records]) await assert.rejects(ask(question), { httpStatus: 403 });
   });
 
-  it('is the same in a list as of the job alone, and left out where it is not asked for', async () => {
+  it('is the same in a list as for the job alone, and left out unless asked for', async () => {
     const listShape = object({ records: list(object({ job_id: integer(), next_time: anything }), 100) });
     const ask = async (question: AccountingQuery): Promise<readonly { job_id: number; next_time: unknown }[]> => {
-      const read = checkJson(listShape, await answerQuery(question, bob, memoryReader([...hers, ...his])), 'it');
+      const read = checkJson(
+        listShape,
+        await answerQuery(question, bob, memoryReader([...alicesJobs, ...bobsJobs])),
+        'it',
+      );
       assert.ok(read.ok);
       return read.value.records;
     };
@@ -97,13 +101,13 @@ describe('advice for a user who may see his own jobs only', () => {
       const [alone] = await ask({ what: 'job', query: { job_id } });
       assert.deepEqual(next_time, alone?.next_time);
     }
-    const plain = await answerQuery({ what: 'records', query }, bob, memoryReader(his));
+    const plain = await answerQuery({ what: 'records', query }, bob, memoryReader(bobsJobs));
     assert.ok(!plain.includes('next_time'));
   });
 });
 
 describe('the classes of a job', () => {
-  it('are in the answer, with the version of the rules that judged', async () => {
+  it('are in the answer, with the version of the rules', async () => {
     const { version } = await loadRules('');
     const answer = await answerQuery(
       { what: 'job', query: { job_id: ordinary.job_id } },

@@ -9,7 +9,7 @@ function all(turns: FairQueue<string>): readonly string[] {
 }
 
 describe('FairQueue', () => {
-  it('gives callers their turns, and each one’s items in their order', () => {
+  it("takes items of callers in turn, and each caller's in order", () => {
     const turns = new FairQueue<string>();
     for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) turns.add(item.slice(0, 1), item);
     assert.equal(turns.size, 6);
@@ -17,7 +17,7 @@ describe('FairQueue', () => {
     assert.equal(turns.size, 0);
   });
 
-  it('puts a caller who has had a turn behind the others, also when more comes', () => {
+  it('puts a caller who had a turn behind the others, also for new items', () => {
     const turns = new FairQueue<string>();
     for (const item of ['a1', 'a2', 'b1']) turns.add(item.slice(0, 1), item);
     assert.equal(turns.take(), 'a1');
@@ -26,7 +26,7 @@ describe('FairQueue', () => {
     assert.deepEqual(all(turns), ['b1', 'a2', 'c1', 'a3']);
   });
 
-  it('knows what was taken back, and whose newest item is to go', () => {
+  it('removes items, and finds the newest item of the caller with most', () => {
     const turns = new FairQueue<string>();
     assert.equal(turns.newestOfLargest(), undefined);
     for (const item of ['a1', 'b1', 'b2', 'b3']) turns.add(item.slice(0, 1), item);

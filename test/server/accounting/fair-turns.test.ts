@@ -16,7 +16,7 @@ import { until } from '../../support/until';
 import { ordinary } from '../../report/sample-records';
 import { asUser, NOBODY, notRoot } from '../../support/qmemacct';
 
-/** Asks as who has this token; null: as everybody on this host. */
+/** Asks as the holder of a token; null: as anybody on this host. */
 function askAs(
   token: string | null,
   port: number,
@@ -33,8 +33,8 @@ function askAs(
   return { sent, status };
 }
 
-describe('questions to the accounting DB', () => {
-  it('take turns by caller, and those whose client has left are not put to it', async (t) => {
+describe('queries of the accounting DB', () => {
+  it('are run in turn by caller, and not run for clients that have left', async (t) => {
     const { accounting, run, open } = gatedThread(t);
     const askers: (Requester | undefined)[] = [];
     const watched: AccountingService = {
@@ -71,7 +71,7 @@ describe('questions to the accounting DB', () => {
     assert.deepEqual(run(), [1, 11, 21, 12, 22, 13, 14]);
   });
 
-  it('are not waited for by who submits a job', async (t) => {
+  it('do not delay the advice to a user who submits a job', async (t) => {
     const { accounting, run, open } = gatedThread(t);
     const site = await startTestSite(t, { accounting, records: [ordinary] });
     const { status } = askAs(null, site.port, 1);
@@ -81,7 +81,7 @@ describe('questions to the accounting DB', () => {
     assert.deepEqual([submission.status, submission.text, await status], [200, 'keep\n', 200]);
   });
 
-  it('that wait for a busy thread are put to one that helps it, after its own', async (t) => {
+  it("waiting for a busy thread are run by its helper, after the helper's own", async (t) => {
     const busy = gatedThread(t);
     const helper = gatedThread(t, { helps: busy.accounting });
     const askOf = ({ accounting }: GatedThread, job: number): Promise<unknown> =>
@@ -99,7 +99,7 @@ describe('questions to the accounting DB', () => {
     assert.deepEqual([busy.run(), helper.run()], [[1], [2, 1, 4, 3]]);
   });
 
-  it('past their deadline are not put to it, and neither these nor a crowd is its fault', async (t) => {
+  it('past their deadline are not run, and do not count as a fault of the DB', async (t) => {
     const { accounting, run, open } = gatedThread(t, { patienceMs: 100, mostWaiting: 3 });
     const job = (id: number, key: string): Promise<string> =>
       accounting.ask({ what: 'job', query: { job_id: id } }, FULL_ACCESS, { key, gone: null }).then(
@@ -143,9 +143,9 @@ const first = Array.from({ length: Number(count) }, () => {
 `;
 
 describe('connections of one user', () => {
-  it('are 32 at a time, and leave room for those of others', { skip: notRoot }, async (t) => {
+  it('are limited to 32, and leave room for other users', { skip: notRoot }, async (t) => {
     const site = await startTestSite(t);
-    /** The program with so many connections, and what it said when none of them was undecided any more. */
+    /** The program with so many connections, and what it printed once each was open or closed. */
     const connected = async (
       count: number,
       uid = NOBODY,
@@ -166,13 +166,13 @@ describe('connections of one user', () => {
     };
     const many = await connected(200);
     assert.match(many.said, /\{"open":32,"closed":168\}/);
-    // Who asks later than 2 s after it has connected is not told why it is refused.
+    // A client that asks more than 2 s after connecting is not told why it is refused.
     for (let { said } = many; !said.includes('you have 32 connections here already; close some');) {
       const one = await connected(1);
       assert.match(one.said, /\{"open":0,"closed":1\}/);
       ({ said } = one);
     }
-    // Nobody knows them: they may all be sub-uids of one user.
+    // Unknown uids may all be sub-uids of one user.
     for (const uid of [100_000, 100_001]) assert.match((await connected(40, uid)).said, /\{"open":0,"closed":40\}/);
     assert.match((await connected(1, 1001)).said, /\{"open":1,"closed":0\}/);
     const others: Got[] = await Promise.all(
@@ -180,7 +180,7 @@ describe('connections of one user', () => {
     );
     assert.deepEqual(new Set(others.map(({ status }) => status)), new Set([200]));
     await ended(many.child);
-    // The server may hear of a new connection before it has heard that the old ones are gone.
+    // The server may hear of a new connection before it hears that the old ones are closed.
     await until(async () => {
       const one = await connected(1);
       await ended(one.child);

@@ -6,10 +6,10 @@ import { AccountingThread, type AccountingThreadOptions } from '../../../src/ser
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { PATIENCE_MS } from '../../support/until';
 
-/** An accounting service whose thread writes down what it is asked, and does not end job 1 before the gate is opened. */
+/** An accounting service whose thread records its queries, and does not finish job 1 before the gate opens. */
 export interface GatedThread {
   readonly accounting: AccountingThread;
-  /** Job numbers that were put to the thread, in order. */
+  /** Numbers of the jobs that the thread was asked for, in order. */
   readonly run: () => readonly number[];
   readonly open: () => void;
 }

@@ -4,7 +4,7 @@ import type { AccountingService } from '../../../src/server/accounting/accountin
 import { answerQuery } from '../../../src/server/accounting/answer-query';
 import { memoryReader } from '../../accounting/memory-reader';
 
-/** An accounting service that answers from records in memory, by the code of the real one. */
+/** An accounting service with records in memory that answers by the real code. */
 export function memoryAccounting(
   records: readonly JobRecord[],
   heartbeats: readonly NodeHeartbeat[] = [],

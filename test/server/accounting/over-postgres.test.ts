@@ -44,7 +44,7 @@ const QUESTIONS = [
 
 const OUT_OF_PATIENCE = 'the accounting DB has not answered for';
 
-/** The reasons of a bracket are a set: each store has them in an order of its own. */
+/** The reasons of a bracket are a set: each store has its own order. */
 const parsed = (text: string): unknown =>
   JSON.parse(text, (key, value: unknown) => (key === 'open' && Array.isArray(value) ? value.toSorted() : value));
 
@@ -67,7 +67,7 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
     return url;
   }
 
-  it('answers as one over SQLite', async (t) => {
+  it('answers as a server over SQLite does', async (t) => {
     const accounting = await filled();
     const [sqlite, postgres] = [
       await startTestSite(t, { records: RECORDS }),
@@ -79,10 +79,10 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
     }
   });
 
-  it('shows two users their own jobs, who may not log in to the database themselves', { skip: notRoot }, async (t) => {
+  it('shows two users without a database login their own jobs', { skip: notRoot }, async (t) => {
     const directory = temporaryDirectory(0o755);
     const config = join(directory, 'qmemacct.toml');
-    // As somebody who may read, whoever asks: those who ask have no role there.
+    // The server connects as site_admin, whoever asks; the users have no role in the database.
     const url = await filled();
     const lines = (accounting: string): string =>
       [
@@ -95,25 +95,25 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
     writeFileSync(config, lines(url));
     const serving = await startServing(t, config);
     writeFileSync(config, lines(url.replace('site_admin@', '')));
-    const asked = (uid: number, ...words: readonly string[]): ReturnType<typeof qmemacct> =>
+    const run = (uid: number, ...words: readonly string[]): ReturnType<typeof qmemacct> =>
       qmemacct(['--config', config, ...words], { uid });
     const numbers = (uid: number): readonly number[] => {
-      const { status, stdout, stderr } = asked(uid, 'jobs', '--since', '3650d', '--json');
+      const { status, stdout, stderr } = run(uid, 'jobs', '--since', '3650d', '--json');
       assert.equal(status, 0, stderr);
       const { records } = JSON.parse(stdout) as { readonly records: readonly JobRecord[] };
       return records.map(({ job_id: id }) => id).toSorted((a, b) => a - b);
     };
     assert.deepEqual(numbers(NOBODY), [1, 4]);
     assert.deepEqual(numbers(DAEMON), [2, 3]);
-    assert.equal(asked(NOBODY, 'job', '2').status, 3, 'nobody can be asked whether it waits');
+    assert.equal(run(NOBODY, 'job', '2').status, 3, 'nobody can be asked whether it waits');
     serving.child.kill('SIGTERM');
     await once(serving.child, 'exit');
-    const alone = asked(NOBODY, 'job', '1');
+    const alone = run(NOBODY, 'job', '1');
     assert.equal(alone.status, 3);
     assert.match(alone.stderr, /denies this user access .*; no "qmemacct serve" at .* answers for it/);
   });
 
-  it('says why it can not answer, and answers again when PostgreSQL does', async (t) => {
+  it('says why it cannot answer, and answers again once PostgreSQL does', async (t) => {
     const site = await startTestSite(t, { settings: { accounting: await filled() } });
     const status = async (): Promise<number> => (await site.get('/v1/job/1')).status;
     assert.equal(await status(), 200);
@@ -127,10 +127,10 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
     assert.equal(await status(), 200);
   });
 
-  it('does not wait for ever for one that has fallen silent', async (t) => {
+  it('gives up on a PostgreSQL that no longer responds', async (t) => {
     const question = { what: 'summary', query: { since: 0, until: NOW, by: 'owner', limit: 9 } } as const;
-    // On a busy machine the thread may need longer than it is waited for: with its answer, or with the word that none came.
-    for (let patienceMs = 3000, isTold = false; !isTold; patienceMs *= 3) {
+    // On a busy machine the thread may not answer, or report the silence, within its patience.
+    for (let patienceMs = 3000, isReported = false; !isReported; patienceMs *= 3) {
       assert.ok(patienceMs < 100_000);
       const path = await filled();
       const accounting = new AccountingThread({ path, patienceMs });
@@ -139,7 +139,7 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
       if (!(await answer()).includes('"groups":[')) continue;
       const database = path.split(/[/?]/)[3] ?? '';
       const sessions = `SELECT pid FROM pg_stat_activity WHERE application_name = 'qmemacct' AND datname = '${database}'`;
-      // That of the thread: the one that filled the database ends by itself.
+      // The thread's session: the one that filled the database ends by itself.
       const { pid } = await until(async () => {
         const [backend, ...others] = (await server.run('postgres', sessions)) as readonly { readonly pid: number }[];
         assert.ok(backend !== undefined);
@@ -150,7 +150,7 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
       const silent = await answer();
       if (silent.includes(OUT_OF_PATIENCE)) continue;
       assert.match(silent, /the server stopped answering; check that it runs/);
-      isTold = (await answer()).includes('"groups":[');
+      isReported = (await answer()).includes('"groups":[');
     }
   });
 });

@@ -14,7 +14,7 @@ import { until } from '../../support/until';
 
 const EVERY_MS = 5;
 
-describe('what empties the inbox', { skip: noPostgres }, () => {
+describe('settling the inbox', { skip: noPostgres }, () => {
   let server: Server;
   before(async () => {
     server = await startServer({ access: ['local all settler scram-sha-256', 'local all all trust'] });
@@ -45,7 +45,7 @@ describe('what empties the inbox', { skip: noPostgres }, () => {
     assert.equal(lines[1], 'the inbox is emptied again');
   });
 
-  it('comes back with the new password, and says once what is wrong', async (t) => {
+  it('goes on with the new password, and logs a wrong one once', async (t) => {
     const name = await server.database();
     const credentials = join(temporaryDirectory(), 'credentials');
     const write = (password: string): void => writeFileSync(credentials, `*:*:*:*:${password}\n`, { mode: 0o600 });
@@ -72,7 +72,7 @@ describe('what empties the inbox', { skip: noPostgres }, () => {
     assert.equal(lines.at(-1), 'the inbox is emptied again');
   });
 
-  it('leaves it to others where its role may only read', async () => {
+  it('is left to others where its role may only read', async () => {
     const name = await server.database();
     await server.run(name, 'CREATE ROLE reader LOGIN IN ROLE qmemacct_read');
     const lines: string[] = [];
