@@ -24,7 +24,7 @@ function follow(text: string | null): Followed {
 }
 
 describe('FollowedAccess', () => {
-  it('takes a change that two looks have seen', () => {
+  it('takes a change after seeing it twice', () => {
     const { path, write, access, said, visibility } = follow('visibility = "own"');
     access.look();
     access.look();
@@ -42,7 +42,7 @@ describe('FollowedAccess', () => {
     assert.deepEqual(said, [`by ${path} visibility is now "project", serve_names "anonymous"`]);
   });
 
-  it('opens nothing by a file that is being written, broken or gone, and says so once', () => {
+  it('keeps its settings while the file is empty, broken or gone, and logs that once', () => {
     const { path, write, access, said, visibility } = follow('visibility = "own"');
     write('');
     access.look();
@@ -63,7 +63,7 @@ describe('FollowedAccess', () => {
     assert.equal(visibility(), 'project');
   });
 
-  it('follows a file that comes later', () => {
+  it('follows a file that is created later', () => {
     const { write, access, said, visibility } = follow(null);
     access.look();
     access.look();

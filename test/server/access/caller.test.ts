@@ -21,28 +21,28 @@ function rules(
   };
 }
 
-const seen = (caller: Partial<Caller>, given: CallerRules): Promise<Access> =>
+const accessFor = (caller: Partial<Caller>, given: CallerRules): Promise<Access> =>
   accessOf({ uid: null, authorization: undefined, ...caller }, given);
 
 describe('accessOf', () => {
-  it('is all for everybody where the site hides no names', async () => {
-    for (const uid of [null, 0, 1001, 4242]) assert.deepEqual(await seen({ uid }, rules('all')), { level: 'all' });
+  it('gives everybody all jobs where the site hides no names', async () => {
+    for (const uid of [null, 0, 1001, 4242]) assert.deepEqual(await accessFor({ uid }, rules('all')), { level: 'all' });
   });
 
-  it('is the user’s own where the site hides names, and nobody’s over HTTP', async () => {
+  it('gives a user their own jobs where the site hides names, and no own jobs over HTTP', async () => {
     for (const level of ['anonymous', 'own'] as const) {
-      assert.deepEqual(await seen({ uid: 1001 }, rules(level)), { level, user: 'alice' });
-      assert.deepEqual(await seen({ uid: 4242 }, rules(level)), { level, user: null });
-      assert.deepEqual(await seen({ uid: null }, rules(level)), { level, user: null });
+      assert.deepEqual(await accessFor({ uid: 1001 }, rules(level)), { level, user: 'alice' });
+      assert.deepEqual(await accessFor({ uid: 4242 }, rules(level)), { level, user: null });
+      assert.deepEqual(await accessFor({ uid: null }, rules(level)), { level, user: null });
     }
   });
 
-  it('is as visibility says, or as serve_names does where that is stricter', async () => {
+  it('follows the stricter of visibility and serve_names', async () => {
     const accesses = async (
       names: Settings['serve_names'],
       visibility: Settings['visibility'],
     ): Promise<readonly Access[]> =>
-      Promise.all([1001, null].map((uid) => seen({ uid }, rules(names, [], visibility))));
+      Promise.all([1001, null].map((uid) => accessFor({ uid }, rules(names, [], visibility))));
     const of = (kind: 'own' | 'anonymous'): readonly Access[] => [
       { level: kind, user: 'alice' },
       { level: kind, user: null },
@@ -57,36 +57,36 @@ describe('accessOf', () => {
         { level: 'project', user: 'alice', projects: ['project-of-alice'], named: names === 'all' },
         { level: 'project', user: null, projects: [], named: names === 'all' },
       ]);
-    assert.deepEqual(await seen({ uid: 1003 }, rules('all', ['carol'], 'own')), { level: 'all' });
-    assert.deepEqual(await seen({ uid: 0 }, rules('all', [], 'own')), { level: 'all' });
+    assert.deepEqual(await accessFor({ uid: 1003 }, rules('all', ['carol'], 'own')), { level: 'all' });
+    assert.deepEqual(await accessFor({ uid: 0 }, rules('all', [], 'own')), { level: 'all' });
   });
 
-  it('is all for root, for admins by name and by group, and for no one else', async () => {
+  it('gives all jobs to root and to admins by name or group, and to nobody else', async () => {
     const all = { level: 'all' };
-    assert.deepEqual(await seen({ uid: 0 }, rules('own')), all);
-    assert.deepEqual(await seen({ uid: 1003 }, rules('own', ['carol'])), all);
-    assert.deepEqual(await seen({ uid: 1001 }, rules('own', ['@nobody-knows', '@staff'])), all);
-    assert.deepEqual(await seen({ uid: 1003 }, rules('own', ['@staff', 'alice', '@carol'])), {
+    assert.deepEqual(await accessFor({ uid: 0 }, rules('own')), all);
+    assert.deepEqual(await accessFor({ uid: 1003 }, rules('own', ['carol'])), all);
+    assert.deepEqual(await accessFor({ uid: 1001 }, rules('own', ['@nobody-knows', '@staff'])), all);
+    assert.deepEqual(await accessFor({ uid: 1003 }, rules('own', ['@staff', 'alice', '@carol'])), {
       level: 'own',
       user: 'carol',
     });
-    assert.deepEqual(await seen({ uid: 1001 }, rules('own', ['staff', '@'])), { level: 'own', user: 'alice' });
-    assert.deepEqual(await seen({ uid: 4242 }, rules('own', ['', '4242'])), { level: 'own', user: null });
+    assert.deepEqual(await accessFor({ uid: 1001 }, rules('own', ['staff', '@'])), { level: 'own', user: 'alice' });
+    assert.deepEqual(await accessFor({ uid: 4242 }, rules('own', ['', '4242'])), { level: 'own', user: null });
   });
 
-  it('is all for who shows a token, and an error where it is none', async () => {
-    assert.deepEqual(await seen({ authorization: `Bearer ${TOKEN}` }, rules('own')), { level: 'all' });
-    assert.deepEqual(await seen({ authorization: `bearer  ${TOKEN} ` }, rules('own')), { level: 'all' });
+  it('gives all jobs to the holder of a token, and refuses a wrong token', async () => {
+    assert.deepEqual(await accessFor({ authorization: `Bearer ${TOKEN}` }, rules('own')), { level: 'all' });
+    assert.deepEqual(await accessFor({ authorization: `bearer  ${TOKEN} ` }, rules('own')), { level: 'all' });
     for (const names of ['all', 'own'] as const)
       await assert.rejects(
-        seen({ uid: 1001, authorization: 'Bearer wrong' }, rules(names)),
+        accessFor({ uid: 1001, authorization: 'Bearer wrong' }, rules(names)),
         (error: unknown) =>
           error instanceof HttpProblem && error.httpStatus === 401 && error.headers['WWW-Authenticate'] === 'Bearer',
       );
   });
 
-  it('passes over what is no token: a proxy may have its own users', async () => {
+  it('ignores an authorization without a token: a proxy may have its own users', async () => {
     for (const authorization of ['Basic YTpi', 'Bearer', 'Bearer ', '', 'Bearer a b', `Token ${TOKEN}`])
-      assert.deepEqual(await seen({ authorization }, rules('own')), { level: 'own', user: null }, authorization);
+      assert.deepEqual(await accessFor({ authorization }, rules('own')), { level: 'own', user: null }, authorization);
   });
 });

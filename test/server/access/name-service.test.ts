@@ -15,7 +15,7 @@ describe('newUserNames', () => {
     assert.equal(await names.group('--help'), null);
   });
 
-  it('asks once for many, and again when the answer has grown old', async () => {
+  it('asks once for many callers, and again when the answer has grown old', async () => {
     const asked: string[] = [];
     let now = 0;
     const names = newUserNames(
@@ -42,7 +42,7 @@ describe('newUserNames', () => {
 });
 
 describe('cachedLookup', () => {
-  it('keeps by name, for the time that is said, and no rejection', async () => {
+  it('keeps answers by name for the given time, and keeps no error', async () => {
     let now = 0;
     let asked = 0;
     const find = async (key: readonly string[]): Promise<string | null> => {
@@ -66,7 +66,7 @@ describe('cachedLookup', () => {
     }
   });
 
-  it('asks again once the clock was set back', async () => {
+  it('asks again after the clock was set back', async () => {
     let now = 3_600_000;
     let asked = 0;
     const lookUp = cachedLookup(

@@ -10,7 +10,7 @@ import { memoryAccounting } from '../accounting/memory-accounting';
 const NOW = Date.parse(after(86_400));
 
 describe('newProjectsOf', () => {
-  it('asks once for a while', async () => {
+  it('asks the accounting DB once for a while', async () => {
     const accounting = memoryAccounting([{ ...ordinary, owner: 'alice', project: 'genome' }]);
     const asked: unknown[] = [];
     const counting: AccountingService = {
@@ -35,7 +35,7 @@ describe('newProjectsOf', () => {
     assert.equal(asked.length, 3);
   });
 
-  it('knows of none while the accounting DB does not answer, and asks again soon', async () => {
+  it('has no projects while the accounting DB does not answer, and asks again soon', async () => {
     let dead = true;
     let now = NOW;
     const accounting = memoryAccounting([{ ...ordinary, owner: 'alice', project: 'genome' }]);

@@ -23,7 +23,7 @@ const ofProject = (projects: readonly string[], named: boolean, user: string | n
 
 const SECRETS = ['bob', 'mpi-of-bob', '1002', 'group-of-bob', 'department-of-bob', 'account-of-bob', 'message-of-bob'];
 
-/** The worked example, with everything that could tell of bob. */
+/** The worked example, with every field that could give bob away. */
 const given = ((): ReturnType<typeof workedExample> => {
   const example = workedExample();
   const named = <T extends { readonly owner: string; readonly name: string }>(job: T): T =>
@@ -55,27 +55,27 @@ const given = ((): ReturnType<typeof workedExample> => {
 
 const view = viewCluster(given, [], { rules: USUAL_RULES, nowMs: AT });
 
-function told(value: unknown): readonly string[] {
+function secretsIn(value: unknown): readonly string[] {
   const text = JSON.stringify(value, (_key, inner: unknown) => (inner instanceof Map ? [...inner] : inner));
   return SECRETS.filter((secret) => text.includes(secret));
 }
 
 describe('redactSnapshot, redactView', () => {
-  it('change nothing for who sees all', () => {
+  it('change nothing for a caller who sees all jobs', () => {
     assert.equal(redactSnapshot(given, view, FULL_ACCESS), given);
     assert.equal(redactView(view, FULL_ACCESS), view);
-    assert.deepEqual(told(given), SECRETS);
-    assert.deepEqual(told(view).toSorted(), ['1002', 'bob', 'mpi-of-bob']);
+    assert.deepEqual(secretsIn(given), SECRETS);
+    assert.deepEqual(secretsIn(view).toSorted(), ['1002', 'bob', 'mpi-of-bob']);
   });
 
-  it('tell nothing of who owns a stranger’s job, and what it is called', () => {
+  it('hide the owner of another user’s job and what it is called', () => {
     for (const access of [alice, onlyAlice, nobody, onlyNobody]) {
-      assert.deepEqual(told(redactSnapshot(given, view, access)), [], accessKey(access));
-      assert.deepEqual(told(redactView(view, access)), [], accessKey(access));
+      assert.deepEqual(secretsIn(redactSnapshot(given, view, access)), [], accessKey(access));
+      assert.deepEqual(secretsIn(redactView(view, access)), [], accessKey(access));
     }
   });
 
-  it('show the jobs of others without names where the site says so', () => {
+  it('show the jobs of others without names at level "anonymous"', () => {
     const seen = redactView(view, alice);
     assert.deepEqual(
       seen.jobs.map(({ job, owner, maxvmem }) => [job, owner, maxvmem]),
@@ -89,7 +89,7 @@ describe('redactSnapshot, redactView', () => {
     assert.equal(snapshot.running.value.length, given.running.value.length);
   });
 
-  it('leave the jobs of others out where the site says so, and keep the totals', () => {
+  it('leave out the jobs of others at level "own", and keep the totals', () => {
     const seen = redactView(view, onlyAlice);
     assert.deepEqual([...new Set(seen.jobs.map(({ owner }) => owner))], ['alice']);
     assert.deepEqual(
@@ -102,7 +102,7 @@ describe('redactSnapshot, redactView', () => {
     assert.equal(redactView(view, onlyNobody).jobs.length, 0);
   });
 
-  it('keep what hosts come to in a snapshot, too, and say that jobs are missing', () => {
+  it('keep the totals of hosts in a snapshot, and mark missing jobs', () => {
     for (const access of [onlyAlice, onlyNobody, ofProject(['other'], true)]) {
       const seen = viewCluster(redactSnapshot(given, view, access), [], { rules: USUAL_RULES, nowMs: AT });
       for (const { name, capacity, requested, peak, used, unlimited, strandedSlots } of seen.hosts) {
@@ -121,7 +121,7 @@ describe('redactSnapshot, redactView', () => {
     assert.deepEqual(redactSnapshot(given, null, onlyAlice).hostTotals, []);
   });
 
-  it('show the jobs of one’s projects, wherever they stand, and no others', () => {
+  it("show the jobs of the caller's projects everywhere, and no others", () => {
     const jobsOfOthers = (jobs: readonly { readonly owner: string; readonly job: number }[]): readonly number[] => [
       ...new Set(jobs.filter(({ owner }) => owner !== 'alice').map(({ job }) => job)),
     ];
@@ -139,23 +139,23 @@ describe('redactSnapshot, redactView', () => {
       for (const named of [true, false]) {
         const access = ofProject(['genome'], named);
         const seen = redactView(cluster, access);
-        const said = redactSnapshot(snapshot, cluster, access);
+        const snapshotSeen = redactSnapshot(snapshot, cluster, access);
         for (const jobs of [
           seen.jobs,
           seen.hosts.flatMap(({ parts }) => parts),
-          said.running.value,
-          said.hosts.value.flatMap((host) => host.jobs),
+          snapshotSeen.running.value,
+          snapshotSeen.hosts.value.flatMap((host) => host.jobs),
         ])
           assert.deepEqual(jobsOfOthers(jobs), shown, `${project ?? ''} ${named}`);
         if (named && project === 'genome') continue;
-        assert.deepEqual([...told(seen), ...told(said)], []);
+        assert.deepEqual([...secretsIn(seen), ...secretsIn(snapshotSeen)], []);
       }
     }
     for (const access of [ofProject([], true), ofProject(['other'], true), ofProject([], true, null)])
-      assert.deepEqual(told(redactView(view, access)), []);
+      assert.deepEqual(secretsIn(redactView(view, access)), []);
   });
 
-  it('never take a job without a known owner for one’s own', () => {
+  it("never take a job without a known owner for the caller's own", () => {
     const strange = { ...given, details: answer([detail(9, [taskDetail(usage(1))], { owner: '' })]) };
     assert.equal(redactSnapshot(strange, null, onlyNobody).details.value.length, 0);
   });
@@ -179,35 +179,35 @@ describe('redactRecords', () => {
   };
   const records = [asStored(record), asStored({ ...ordinary, owner: 'alice' }), asStored({ ...ordinary, owner: null })];
 
-  it('hide what names a person or tells what they run, and keep the figures', () => {
+  it('hide what names a person or what they run, and keep the figures', () => {
     const [hidden, own, unknown] = redactRecords(records, alice);
-    assert.deepEqual(told(hidden), []);
+    assert.deepEqual(secretsIn(hidden), []);
     assert.equal(hidden?.record.peak_rss?.lower_bytes, ordinary.peak_rss?.lower_bytes);
     assert.deepEqual([hidden?.record.owner, unknown?.record.owner], [HIDDEN, HIDDEN]);
     assert.equal(own, records[1]);
     assert.equal(hidden?.record.grid_engine?.maxvmem_bytes, 1024);
   });
 
-  it('leave out what is not one’s own, or change nothing', () => {
+  it('leave out records of others, or change nothing', () => {
     assert.deepEqual(redactRecords(records, onlyAlice), [records[1]]);
     assert.deepEqual(redactRecords(records, onlyNobody), []);
     const genome = asStored({ ...record, project: 'genome' });
     const all = [...records, genome];
     assert.deepEqual(redactRecords(all, ofProject(['genome'], true)), [records[1], genome]);
     assert.deepEqual(redactRecords(all, ofProject([], true)), [records[1]]);
-    assert.deepEqual(told(redactRecords(all, ofProject(['genome'], false))), []);
+    assert.deepEqual(secretsIn(redactRecords(all, ofProject(['genome'], false))), []);
     assert.equal(redactRecords(records, FULL_ACCESS), records);
   });
 });
 
 describe('mayAskFor', () => {
-  it('lets a user ask for others where their projects’ jobs are shown with names', () => {
+  it('lets a user ask for others where jobs of shared projects are shown with names', () => {
     assert.equal(mayAskFor('bob', ofProject(['genome'], true)), true);
     assert.equal(mayAskFor('bob', ofProject(['genome'], false)), false);
     assert.equal(mayAskFor('alice', ofProject([], false)), true);
   });
 
-  it('lets a user ask for their own jobs, who sees all for everybody’s', () => {
+  it('lets a user ask for their own jobs, and a caller who sees all for everybody’s', () => {
     assert.deepEqual(
       [alice, onlyAlice, nobody, onlyNobody, FULL_ACCESS].map((access) => [
         mayAskFor('alice', access),
@@ -225,7 +225,7 @@ describe('mayAskFor', () => {
 });
 
 describe('accessKey', () => {
-  it('differs for callers who see different things', () => {
+  it('differs for callers who see different jobs', () => {
     const accesses: Access[] = [
       ...[FULL_ACCESS, alice, onlyAlice, nobody, onlyNobody, { level: 'own', user: '' } as const],
       ...[ofProject([], true), ofProject([], false), ofProject(['a'], true), ofProject(['a', 'b'], true)],

@@ -11,26 +11,34 @@ function jobs(...changes: readonly Partial<JobRecord>[]): readonly JobRecord[] {
   return changes.map((change, index) => ({ ...ordinary, owner: 'alice', job_id: index + 1, ...change }));
 }
 
-const of = (...changes: readonly Partial<JobRecord>[]): Promise<readonly string[]> =>
+const projectsOf = (...changes: readonly Partial<JobRecord>[]): Promise<readonly string[]> =>
   sharedProjects('alice', NOW, memoryReader(jobs(...changes)));
 
 describe('sharedProjects', () => {
   it('are those in which the user has run jobs', async () => {
     assert.deepEqual(
-      await of({ project: 'proteins' }, { project: 'genome' }, { project: 'genome' }, { project: 'x', owner: 'bob' }),
+      await projectsOf(
+        { project: 'proteins' },
+        { project: 'genome' },
+        { project: 'genome' },
+        { project: 'x', owner: 'bob' },
+      ),
       ['genome', 'proteins'],
     );
-    assert.deepEqual(await of({ project: 'genome', trust: 'accounting' }), ['genome']);
+    assert.deepEqual(await projectsOf({ project: 'genome', trust: 'accounting' }), ['genome']);
   });
 
-  it('are not what a user says of his own jobs', async () => {
-    assert.deepEqual(await of({ project: 'genome', trust: 'self-reported' }), []);
-    const both = await of({ project: 'genome', trust: 'self-reported' }, { project: 'genome', ended_at: after(-9000) });
+  it('are not taken from self-reported jobs', async () => {
+    assert.deepEqual(await projectsOf({ project: 'genome', trust: 'self-reported' }), []);
+    const both = await projectsOf(
+      { project: 'genome', trust: 'self-reported' },
+      { project: 'genome', ended_at: after(-9000) },
+    );
     assert.deepEqual(both, ['genome']);
   });
 
-  it('are no project that stands for none, and none of long ago', async () => {
-    assert.deepEqual(await of({ project: 'NONE' }, { project: null }, { project: '' }), []);
-    assert.deepEqual(await of({ project: 'genome', ended_at: after(-100 * 86_400) }), []);
+  it('leave out NONE, missing names, and projects of long ago', async () => {
+    assert.deepEqual(await projectsOf({ project: 'NONE' }, { project: null }, { project: '' }), []);
+    assert.deepEqual(await projectsOf({ project: 'genome', ended_at: after(-100 * 86_400) }), []);
   });
 });

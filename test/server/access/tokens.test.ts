@@ -11,7 +11,7 @@ const ONE = 'one-token-for-the-site';
 const TWO = 'another-token-for-the-site';
 
 describe('Tokens', () => {
-  it('knows the tokens of its file, and none without one', () => {
+  it('accept the tokens of their file, and none without a file', () => {
     const path = join(temporaryDirectory(), 'tokens');
     writeFileSync(path, `# for the portal\n${ONE}\n\n  ${TWO}  \r\n`, { mode: 0o600 });
     const tokens = new Tokens(() => path);
@@ -23,7 +23,7 @@ describe('Tokens', () => {
     assert.deepEqual([new Tokens(() => '').has(''), new Tokens(() => '').problem()], [false, null]);
   });
 
-  it('reads it again when it has changed, gone or come', () => {
+  it('are read again when the file has changed, gone or appeared', () => {
     const path = join(temporaryDirectory(), 'tokens');
     const tokens = new Tokens(() => path);
     assert.equal(tokens.has(ONE), false);
@@ -36,7 +36,7 @@ describe('Tokens', () => {
     assert.equal(tokens.has(TWO), false);
   });
 
-  it('uses no file that others can read, that is a link, no file, or holds what can be guessed', () => {
+  it('reject a file that others can read, a link, a directory, and short tokens', () => {
     const directory = temporaryDirectory();
     const path = join(directory, 'tokens');
     writeFileSync(path, ONE, { mode: 0o600 });
@@ -55,7 +55,7 @@ describe('Tokens', () => {
     assert.equal(short.has('secret'), false);
   });
 
-  it('uses no file of another user', { skip: process.getuid?.() !== 0 && 'only root can give files away' }, () => {
+  it('reject a file of another user', { skip: process.getuid?.() !== 0 && 'only root can give files away' }, () => {
     const path = join(temporaryDirectory(), 'tokens');
     writeFileSync(path, ONE, { mode: 0o600 });
     chownSync(path, 65534, 65534);
@@ -63,7 +63,7 @@ describe('Tokens', () => {
     assert.equal(new Tokens(() => path).has(ONE), false);
   });
 
-  it("says whose a file must be that the server's user may not read", { skip: notRoot }, () => {
+  it('name the user that must own a file which the server may not read', { skip: notRoot }, () => {
     const path = join(temporaryDirectory(0o755), 'tokens');
     writeFileSync(path, ONE, { mode: 0o600 });
     const tokens = JSON.stringify(require.resolve('../../../src/server/access/tokens'));

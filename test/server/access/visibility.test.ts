@@ -17,20 +17,20 @@ function job(job_id: number, owner: string, project: string | null, more: Partia
   return { ...ordinary, ...times, job_id, owner, project, job_name: `work-of-${owner}`, ...more };
 }
 
-/** nobody and daemon share "genome"; "secret" is daemon's; a job without a project is nobody's affair. */
+/** nobody and daemon share "genome"; "secret" is daemon's; jobs without a project are shared with nobody. */
 const RECORDS = [
   job(1, 'nobody', 'genome'),
   job(2, 'daemon', 'genome'),
   job(3, 'daemon', 'secret'),
   job(4, 'daemon', 'NONE'),
   job(5, 'nobody', 'NONE'),
-  // What a user's own hooks claim opens no door.
+  // A self-reported project gives access to nothing.
   job(6, 'nobody', 'secret', { trust: 'self-reported' }),
 ];
 
 type RunAs = (uid: number, ...words: readonly string[]) => ReturnType<typeof qmemacct>;
 
-/** Asks the server for a path, as it comes; by a program of its own, so that another user can. */
+/** Prints the server's answer for a path; a program of its own, so that it can run as another user. */
 const ASK = `
 const [socketPath, path] = process.argv.slice(2);
 require('node:http').get({ socketPath, path }, (answer) => answer.pipe(process.stdout));
@@ -41,7 +41,7 @@ interface Serving {
   readonly ask: (uid: number, path: string) => unknown;
 }
 
-/** A site of that configuration whose accounting DB root alone can read, and its server. */
+/** A site with these settings, whose accounting DB only root can read, and its server. */
 async function servingAll(
   t: TestContext,
   records: readonly JobRecord[],
@@ -78,7 +78,7 @@ const serving = async (t: TestContext, ...settings: readonly string[]): Promise<
 
 const GIB = 1024 ** 3;
 
-/** daemon's, stopped at h_rt; its options, its program and who looked at it are nobody's affair. */
+/** A job of daemon's, stopped at h_rt, with secrets in its options, its program and its notes. */
 const STOPPED: JobRecord = {
   ...job(8, 'daemon', 'genome'),
   ...{ pe: null, slots: 1, host_slots: 1, granted_hosts: null, wallclock_seconds: 600 },
@@ -90,7 +90,7 @@ const STOPPED: JobRecord = {
   notes: ['secret-note'],
 };
 
-interface Told {
+interface Answer {
   readonly causes?: readonly {
     readonly causes: readonly string[];
     readonly sentence: string;
@@ -111,7 +111,7 @@ interface Top {
   readonly totals: { readonly records: number };
 }
 
-/** What a ranking tells: its keys with the number of records, and the number of all. */
+/** The keys of a ranking with their numbers of records, and the number of all records. */
 const ranked = ({ status, stdout, stderr }: ReturnType<RunAs>): unknown => {
   assert.equal(status, 0, stderr);
   const { groups, totals } = JSON.parse(stdout) as Top;
@@ -119,14 +119,14 @@ const ranked = ({ status, stdout, stderr }: ReturnType<RunAs>): unknown => {
   return [Object.fromEntries(pairs), totals.records];
 };
 
-describe('two users of a site, by its server', { skip: notRoot }, () => {
+describe('two users of a site, through its server,', { skip: notRoot }, () => {
   for (const setting of ['visibility = "own"', 'serve_names = "own"'])
     it(`see their own jobs, and sums of these, with ${setting}`, async (t) => {
       const run = await serving(t, setting);
       assert.deepEqual(numbers(run(NOBODY, 'jobs', '--json')), [1, 5, 6]);
       assert.deepEqual(numbers(run(DAEMON, 'jobs', '--json')), [2, 3, 4]);
       const top = run(NOBODY, 'top', 'owners', '--by', 'jobs', '--json');
-      // Sums leave out what only its owner says.
+      // Sums leave out self-reported jobs.
       assert.deepEqual(ranked(top), [{ nobody: 2 }, 2]);
       assert.match(top.stderr, /this site shows you your own jobs only/);
       assert.equal(run(NOBODY, 'job', '2').status, 3, 'nobody can be asked whether it waits');
@@ -135,7 +135,7 @@ describe('two users of a site, by its server', { skip: notRoot }, () => {
       assert.match(stranger.stderr, /this site shows you your own jobs only/);
     });
 
-  it('see the jobs of projects that they share, and sums of these, with visibility = "project"', async (t) => {
+  it('see the jobs of their shared projects, and sums of these, with visibility = "project"', async (t) => {
     const run = await serving(t, 'visibility = "project"');
     assert.deepEqual(numbers(run(NOBODY, 'jobs', '--json')), [1, 2, 5, 6]);
     assert.deepEqual(numbers(run(DAEMON, 'jobs', '--json')), [1, 2, 3, 4, 6]);
@@ -158,27 +158,27 @@ describe('two users of a site, by its server', { skip: notRoot }, () => {
     assert.equal(run(NOBODY, 'jobs', '--name', 'work-of-d*').status, 1);
   });
 
-  it('are told why a job was killed as far as they may see it', async (t) => {
+  it('see why a job was killed if they may see the job', async (t) => {
     const records = [...RECORDS, STOPPED, { ...STOPPED, job_id: 9, project: 'secret' }];
     const { run, ask } = await servingAll(t, records, 'visibility = "project"', 'grid_engine = "sge6.2"');
     for (const uid of [DAEMON, NOBODY]) {
-      const [why, ...others] = (ask(uid, '/v1/job/8') as Told).causes ?? [];
+      const [why, ...others] = (ask(uid, '/v1/job/8') as Answer).causes ?? [];
       assert.deepEqual([why?.causes, others], [['h_rt'], []]);
       assert.match(why?.sentence ?? '', /Grid Engine's kill at h_rt\. It ran 0:10:00 of the 0:10:00 of h_rt/);
       assert.equal(why?.next_time, 'qsub -l h_vmem=4G,h_rt=0:20:00');
-      // The CLI reads the records from the same server, and says the same.
-      const shown = JSON.parse(run(uid, 'job', '8', '--json').stdout) as Told;
+      // The CLI gets the records from the same server and shows the same causes.
+      const shown = JSON.parse(run(uid, 'job', '8', '--json').stdout) as Answer;
       assert.deepEqual(shown.causes, [why]);
     }
-    assert.equal((ask(NOBODY, '/v1/job/9') as Told).status, 404);
-    assert.equal((ask(DAEMON, '/v1/job/9') as Told).causes?.length, 1);
+    assert.equal((ask(NOBODY, '/v1/job/9') as Answer).status, 404);
+    assert.equal((ask(DAEMON, '/v1/job/9') as Answer).causes?.length, 1);
   });
 
-  it('are told no more of it than the record shows, with serve_names = "anonymous"', async (t) => {
+  it('see no more of a cause than the record shows, with serve_names = "anonymous"', async (t) => {
     const { run, ask } = await servingAll(t, [...RECORDS, STOPPED], 'serve_names = "anonymous"');
-    const [own] = (ask(DAEMON, '/v1/job/8') as Told).causes ?? [];
+    const [own] = (ask(DAEMON, '/v1/job/8') as Answer).causes ?? [];
     assert.deepEqual([own?.causes, own?.next_time], [['h_rt'], 'qsub -l h_vmem=4G,h_rt=0:20:00']);
-    const answer = ask(NOBODY, '/v1/job/8') as Told;
+    const answer = ask(NOBODY, '/v1/job/8') as Answer;
     assert.doesNotMatch(JSON.stringify(answer), /secret|daemon|h_rt=/);
     const [why] = answer.causes ?? [];
     assert.doesNotMatch(JSON.stringify(why), /requested no/);

@@ -62,7 +62,7 @@ const anyFilter: fc.Arbitrary<RecordFilter> = fc
   )
   .map((choice) => ({ ...ALWAYS, ...choice }));
 
-/** What a caller may be told of in answer to a filter, worked out record by record. */
+/** The records that a caller may see for a filter, chosen one by one. */
 function expected(records: readonly JobRecord[], filter: RecordFilter, access: Access): readonly JobRecord[] {
   const known = (record: JobRecord): boolean =>
     showsNames(access) || (access.level !== 'all' && access.user !== null && record.owner === access.user);
@@ -90,7 +90,7 @@ async function plainTotals(records: readonly JobRecord[]): Promise<Totals> {
 }
 
 describe('visibleRecords', () => {
-  it('gives each record that the caller may see once, and totals over these alone', async () => {
+  it('gives each record that the caller may see once, and totals of these only', async () => {
     await fc.assert(
       fc.asyncProperty(anyRecords, anyAccess, anyFilter, async (records, access, filter) => {
         const answer = await visibleRecords({ ...filter, limit: 1000 }, access, memoryReader(records));
@@ -108,7 +108,7 @@ describe('visibleRecords', () => {
     );
   });
 
-  it('keeps the order and the limit over all parts', async () => {
+  it('keeps the order and the limit over all parts of the answer', async () => {
     const records = [5, 1, 4, 2, 3].map((hours, index) => ({
       ...ordinary,
       job_id: index + 1,
@@ -128,7 +128,7 @@ describe('visibleRecords', () => {
 });
 
 describe('visibleSummary', () => {
-  it('sums what the caller may see, whatever it is grouped by, and names nobody that is not to be named', async () => {
+  it('sums what the caller may see by any key, and names only whom the caller may know', async () => {
     const by = fc.constantFrom(...DIMENSIONS, 'day' as const, 'cluster' as const);
     await fc.assert(
       fc.asyncProperty(anyRecords, anyAccess, anyFilter, by, async (records, access, filter, key) => {
@@ -156,7 +156,7 @@ describe('visibleSummary', () => {
     );
   });
 
-  it('is of nothing for a stranger who may see nothing', async () => {
+  it('is empty for a stranger who may see nothing', async () => {
     const answer = await visibleSummary(
       { ...ALWAYS, by: 'owner' },
       { level: 'own', user: null },
@@ -166,7 +166,7 @@ describe('visibleSummary', () => {
     assert.deepEqual(answer.totals, NO_TOTALS);
   });
 
-  it('puts the groups in order after they are added up', async () => {
+  it('sorts the groups after adding them up', async () => {
     const records = ['bob', 'bob', 'carol', 'alice'].map((owner, index) => ({
       ...ordinary,
       job_id: index + 1,
