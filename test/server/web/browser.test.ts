@@ -53,9 +53,9 @@ const PATHS: readonly (readonly [name: string, path: string])[] = [
   ['problem', '/job/1'],
 ];
 
-/** Where pictures are put: of all pages (NAME.png), and those for the manual (NAME.webp); left out: nowhere. */
+/** Where to write pictures of all pages (NAME.png) and those for the manual (NAME.webp); undefined: nowhere. */
 const PICTURES = process.env.QMEMACCT_SCREENSHOTS;
-/** For the manual: beginnings of pages over a week of a site. */
+/** The pages shown in the manual, with a week of a site's jobs: height in px. */
 const SHOWN: readonly (readonly [name: string, path: string, height: number])[] = [
   ['now', '/?owner=user7&shade=requested', 900],
   ['job', '/job/4711', 1010],
@@ -70,7 +70,7 @@ const MOST_PICTURE_BYTES = 60_000;
 interface Reader {
   readonly page: Page;
   readonly origin: string;
-  /** What the browser complained about, and what it loaded. */
+  /** The console errors so far, and the URLs loaded. */
   readonly complaints: readonly string[];
   readonly loaded: readonly string[];
 }
@@ -81,7 +81,7 @@ async function openReader(t: TestContext, site: TestSite, options: BrowserContex
   if (browser === null) throw new Error('the browser has not been started');
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   t.after(() => context.close());
-  // How long it takes is the machine's affair.
+  // No time limits: the machine may be busy.
   context.setDefaultTimeout(0);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -107,7 +107,7 @@ const findings = object({
   violations: list(object({ id: string, impact: nullable(string), help: string }), 1000),
 });
 
-/** What axe finds that keeps somebody out. */
+/** What axe finds that would keep some people from using the page. */
 async function seriousFaults(page: Page): Promise<readonly string[]> {
   await page.addScriptTag({ path: require.resolve('axe-core/axe.min.js') });
   const found: unknown = await page.evaluate(
@@ -115,7 +115,7 @@ async function seriousFaults(page: Page): Promise<readonly string[]> {
   );
   const read = check(findings, found, 'what axe found');
   assert.ok(read.ok);
-  // It has looked, contrast of colours among it.
+  // axe has checked many rules, colour contrast among them.
   assert.ok(read.value.passes > 15, String(read.value.passes));
   return read.value.violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -128,7 +128,7 @@ describe('the pages in a browser', { skip }, () => {
   });
   after(async () => browser?.close());
 
-  it('are whole without scripts, and load nothing from elsewhere', async (t) => {
+  it('are complete without scripts, and load nothing from elsewhere', async (t) => {
     const site = await startTestSite(t, { records: RECORDS, snapshot: sampleSnapshot() });
     const { page, origin, complaints, loaded } = await openReader(t, site, { javaScriptEnabled: false });
     for (const [name, path] of PATHS) {
@@ -139,7 +139,7 @@ describe('the pages in a browser', { skip }, () => {
         await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
       }
     }
-    // What the stylesheet says is in force.
+    // The stylesheet is applied.
     assert.equal(await page.evaluate('document.styleSheets.length'), 1);
     await page.goto(`${origin}/job/4718`);
     assert.equal(await page.locator('main b, main img, main script').count(), 0);
@@ -152,7 +152,7 @@ describe('the pages in a browser', { skip }, () => {
     assert.deepEqual(site.lines, []);
   });
 
-  it('lead from one to the next by links and forms alone', async (t) => {
+  it('are connected by links and forms that work without scripts', async (t) => {
     const site = await startTestSite(t, { records: RECORDS, snapshot: sampleSnapshot() });
     const { page, origin } = await openReader(t, site, { javaScriptEnabled: false });
     await page.goto(`${origin}/jobs?${NOVEMBER}`);
@@ -165,7 +165,7 @@ describe('the pages in a browser', { skip }, () => {
     await page.getByLabel('Job number').fill('4720.7');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${origin}/job/4720.7`);
-    // The keyboard alone reaches the content first.
+    // The first Tab reaches the link to the content.
     await page.keyboard.press('Tab');
     assert.equal(await page.locator(':focus').innerText(), 'Skip to the content');
   });
@@ -174,7 +174,7 @@ describe('the pages in a browser', { skip }, () => {
     ['light', 1280],
     ['dark', 400],
   ] as const)
-    it(`keep nobody out, ${colorScheme} and ${width} px wide`, async (t) => {
+    it(`are accessible, ${colorScheme} and ${width} px wide`, async (t) => {
       const site = await startTestSite(t, { records: RECORDS, snapshot: sampleSnapshot() });
       const viewport = { width, height: 900 };
       const { page, origin } = await openReader(t, site, { bypassCSP: true, colorScheme, viewport });
@@ -222,7 +222,7 @@ describe('the pages in a browser', { skip }, () => {
     },
   );
 
-  it('let a chart be read and zoomed, by pointer and by keyboard', async (t) => {
+  it('have charts that can be read and zoomed by mouse and by keyboard', async (t) => {
     const site = await startTestSite(t, { records: RECORDS });
     const { page, origin, complaints } = await openReader(t, site);
     await page.goto(`${origin}/job/4711`);
@@ -252,7 +252,7 @@ describe('the pages in a browser', { skip }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  it('show what changes by themselves, until they are paused', async (t) => {
+  it('refresh themselves until they are paused', async (t) => {
     const live = liveStateOf(sampleSnapshot());
     const site = await startTestSite(t, { records: RECORDS, live });
     const { page, origin, complaints } = await openReader(t, site);
@@ -279,7 +279,7 @@ describe('the pages in a browser', { skip }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  it('are signed in to with a token, until signing out', async (t) => {
+  it("show a user's jobs from signing in with a token until signing out", async (t) => {
     const site = await privateSite(t);
     const { page, origin, complaints } = await openReader(t, site, { javaScriptEnabled: false });
     assert.equal((await page.goto(`${origin}/job/4711`))?.status(), 404);
@@ -294,9 +294,9 @@ describe('the pages in a browser', { skip }, () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('link', { name: 'Sign in' }).waitFor();
     assert.equal((await page.goto(`${origin}/job/4711`))?.status(), 404);
-    // What was once right, and what never was.
+    // A cookie that was valid, and one that never was.
     for (const value of [cookie.value, 'forged']) {
-      // In a browser of its own: no request of an earlier page has its cookie removed.
+      // In a browser context of its own, so that no earlier response removes the cookie.
       const { page: other } = await openReader(t, site, { javaScriptEnabled: false });
       await other.context().addCookies([{ name: cookie.name, value, url: origin }]);
       assert.equal((await other.goto(`${origin}/job/4711`))?.status(), 401);
@@ -306,7 +306,7 @@ describe('the pages in a browser', { skip }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  it("are opened by the shell's link as its user, who sees no one else's jobs", async (t) => {
+  it("are opened by the link of `qmemacct web` as its user, who sees nobody else's jobs", async (t) => {
     const names = { user: () => Promise.resolve({ name: 'alice', gids: [] }), group: () => Promise.resolve(null) };
     const site = await privateSite(t, { names, records: [ordinary, { ...killedAtLimit, owner: 'alice' }] });
     const { page, origin } = await openReader(t, site, { javaScriptEnabled: false });

@@ -17,10 +17,10 @@ import { unlistedHost } from '../../../src/live/host-view';
 import { GIB } from '../../live/snapshots';
 import { bracketOf } from '../../support/records';
 
-/** Every number of an attribute is one, and shares of the width are within it. */
+/** Checks that all attributes are valid numbers, and shares of the width at most 100 %. */
 function checkNumbers(chart: Html | null): void {
   const text = chart?.toString() ?? '';
-  // Amounts stand 8 px to the left of a chart.
+  // Amounts are 8 px to the left of a chart.
   assert.doesNotMatch(text, /NaN|Infinity|undefined|"-(?!8")\d/);
   for (const [, share = ''] of text.matchAll(/(?:x|x1|x2|width)="([\d.]+)%"/g)) assert.ok(Number(share) <= 100, share);
 }
@@ -44,7 +44,7 @@ const memoryChart = (series: MemorySeries, limit: number | null, peak: Bracket |
   });
 
 describe('charts', () => {
-  it('are drawn within their bounds, whatever was measured', () => {
+  it('stay within their bounds for any values', () => {
     fc.assert(
       fc.property(
         fc.array(bytes, { maxLength: 50 }),
@@ -87,7 +87,7 @@ describe('charts', () => {
     assert.match(bar, /class="limit" x1="98\.04%"/);
   });
 
-  it('round what was held down, and what a run needs up, as screens do', () => {
+  it('round memory held down and needs of runs up, as screens do', () => {
     const [low, high] = [1.0077 * GIB, 2.7185 * GIB];
     const tasks = distribution([low, high], 4 * GIB, 'peaks')?.toString() ?? '';
     assert.match(tasks, /aria-label="peaks: smallest 1\.00 GiB, median 1\.86 GiB, largest 2\.71 GiB"/);
@@ -97,14 +97,14 @@ describe('charts', () => {
     assert.match(runs, /<title>1: 1\.01 GiB, no request<\/title>/);
   });
 
-  it('show the limit in scale where it is near, else at the upper edge', () => {
+  it('show a near limit to scale, and a distant one at the upper edge', () => {
     const series = { start: '2026-11-20T13:00:00.000Z', step_seconds: 60, rss_bytes: [GIB, 2 * GIB, GIB], others: {} };
     assert.match(memoryChart(series, 3 * GIB, null)?.toString() ?? '', /limit 3 GiB<\/text>/);
     assert.match(memoryChart(series, 64 * GIB, null)?.toString() ?? '', /limit 64 GiB, farther up<\/text>/);
     assert.equal(memoryChart({ ...series, rss_bytes: [0, 0] }, GIB, null), null);
   });
 
-  it('show amounts of other series in their own units', () => {
+  it('show other series in their own units', () => {
     const cores = { series: 'cpu_cores', values: [1, 3.9, 2], stepSeconds: 60, peak: null };
     const text = curveChart({ ...cores, limit: { at: 4, text: '4 slots' } })?.toString() ?? '';
     const ticks = [...text.matchAll(/<text x="-8"[^>]*>([^<]*)</g)].map(([, tick]) => tick);
@@ -116,7 +116,7 @@ describe('charts', () => {
     assert.match(curveChart(unheard)?.toString() ?? '', />20 %</);
   });
 
-  it('show the median of many tasks, and how far the others are from it', () => {
+  it('show the median of many tasks, and the range of the others', () => {
     const flat = (gib: number, length: number): MemorySeries => ({
       start: '2026-11-20T13:00:00.000Z',
       step_seconds: 60,
@@ -131,12 +131,12 @@ describe('charts', () => {
       return [...new Set([...path.matchAll(/[\d.]+ ([\d.]+)/g)].map(([, y = '']) => y))];
     };
     const y = (gib: number): string => String(Math.round((208 - (gib / 21) * 186) * 10) / 10);
-    // The tenth task, the largest, ran half as long.
+    // The tenth and largest task ran half as long.
     assert.deepEqual(levels('curve'), [y(6), y(5)]);
     assert.deepEqual(levels('rest'), ['208', y(20), y(9)]);
   });
 
-  it('have a square for each host, whatever it is called', () => {
+  it('have a square for each host, whatever its name is', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 120 }), (names) => {
         const map = hostMap(

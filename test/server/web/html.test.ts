@@ -26,7 +26,7 @@ const hostileText = fc
   .map((parts) => parts.join(''));
 
 describe('html', () => {
-  it('never lets a text leave its place', () => {
+  it('never lets a text break out of its place', () => {
     fc.assert(
       fc.property(hostileText, hostileText, (text, title) => {
         const made = html`<td title="${title}">${text}${[named(text)]}</td>`.toString();
@@ -40,13 +40,13 @@ describe('html', () => {
     );
   });
 
-  it('takes markup of its own as it is, and nothing else', () => {
+  it('inserts its own markup unchanged, and escapes everything else', () => {
     assert.equal(html`<p>${html`<b>${'<i>'}</b>`} ${5}${null}</p>`.toString(), '<p><b>&lt;i&gt;</b> 5</p>');
     const likeMarkup = { toString: () => '<script>' } as unknown as string;
     assert.throws(() => html`<p>${likeMarkup}</p>`);
   });
 
-  it('has values in text and in quotes only, and links that stay within the site', () => {
+  it('accepts values only in text and quoted attributes, and only links within the site', () => {
     assert.throws(() => html`<p ${'x'}></p>`, /in a tag/);
     assert.throws(() => html`<p class=${'x'}></p>`, /in a tag/);
     assert.throws(
@@ -76,7 +76,7 @@ describe('html', () => {
 });
 
 describe('linkTo', () => {
-  it('leads to what it names, whatever that is', () => {
+  it('leads to the address with exactly that name', () => {
     fc.assert(
       fc.property(hostileText, (name) => {
         const link = new URL(linkTo('/jobs', { owner: name, page: null }), 'http://localhost');

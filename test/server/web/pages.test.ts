@@ -23,7 +23,7 @@ import { accountOf } from '../../support/records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 const NOVEMBER = 'since=2026-11-01&until=2026-12-01';
-/** No store takes a complex that is no name. */
+/** Stores refuse a complex whose name is invalid. */
 const hostileRecord: JobRecord = { ...hostile, requests: {} };
 const RECORDS = [
   ordinary,
@@ -36,7 +36,7 @@ const RECORDS = [
   mpiTask(2),
 ];
 
-/** Two jobs of an hour that nobody sampled, on two days: they held 2 GiB and 1 GiB of 8. */
+/** Two jobs without samples, an hour each, on two days; they held 2 GiB and 1 GiB of 8. */
 const COUNTED = [2, 1].map((held, index): JobRecord => ({
   ...unsampled,
   ...{ job_id: 9000 + index, run_id: `accounting.${index}`, pe: null, slots: 1, host_slots: null, trust: 'accounting' },
@@ -46,7 +46,7 @@ const COUNTED = [2, 1].map((held, index): JobRecord => ({
   grid_engine: accountOf({ maxvmem_bytes: held * 1024 ** 3, wallclock_seconds: 3600 }),
 }));
 
-/** What a reader sees of a page. */
+/** The text that a reader of the page sees. */
 function textOf({ text }: Got): string {
   const main = text.slice(text.indexOf('<main'), text.indexOf('</main>'));
   const plain = main.replace(/<[^<>]*>/g, ' ').replace(/\s+/g, ' ');
@@ -71,7 +71,7 @@ const PATHS: readonly string[] = [
 ];
 
 describe('every page', () => {
-  it('runs nothing, loads nothing from elsewhere, and is whole', async (t) => {
+  it('is complete, runs no inline script, and loads nothing from elsewhere', async (t) => {
     const site = await startTestSite(t, { records: RECORDS, snapshot: sampleSnapshot() });
     for (const path of new Set(PATHS)) {
       const page = await site.get(path, { Accept: 'text/html' });
@@ -94,13 +94,13 @@ describe('every page', () => {
     assert.deepEqual(site.lines, []);
   });
 
-  it('names the types of the answers for programs that are no JSON', async (t) => {
+  it('names the content types of answers other than JSON', async (t) => {
     const site = await startTestSite(t, { records: [] });
     const text = textOf(await site.get('/v1'));
     assert.match(text, /\/qstat\.xml \(application\/xml\) .* \/v1\/live the jobs/);
   });
 
-  it('shows a problem to people as a page, to programs as a document', async (t) => {
+  it('shows a problem to people as a page, and to programs as a document', async (t) => {
     const site = await startTestSite(t, { records: [] });
     const page = await site.get('/job/1', { Accept: 'text/html,*/*' });
     assert.equal(page.status, 404);
@@ -111,7 +111,7 @@ describe('every page', () => {
 });
 
 describe('the page of a job', () => {
-  it('says what was requested and used, how it ended and what to request', async (t) => {
+  it('shows what was requested and used, how the job ended, and what to request', async (t) => {
     const site = await startTestSite(t, { records: RECORDS });
     const good = textOf(await site.get('/job/4711'));
     assert.match(good, /Job 4711 align_reads finished, exit status 0 · bob · all\.q@node07 · 4 slots \(smp\)/);
@@ -125,7 +125,7 @@ describe('the page of a job', () => {
     assert.match(killed, /qsub -l h_vmem=6G/);
   });
 
-  it('charts whatever series the record holds, by the choice in the address', async (t) => {
+  it('charts any series of the record, chosen by the address', async (t) => {
     const hostile = {
       ...killedAtLimit,
       series: ordinary.series && { ...ordinary.series, others: { constructor: [1, 5] } },
@@ -146,7 +146,7 @@ describe('the page of a job', () => {
     const cpu = await site.get('/job/4711?series=cpu_cores');
     assert.match(textOf(cpu), /CPU over time Memory CPU Read Written .*4 cores .*4 slots/);
     assert.match(cpu.text, /aria-label="CPU over 1h 24m: at most 3\.80 cores, 4 slots"/);
-    // What a record does not hold is not charted, whatever it is called.
+    // A series that the record lacks is not charted, whatever its name.
     for (const name of ['swap_bytes', 'constructor', '<b>'])
       assert.match(textOf(await site.get(`/job/4711?series=${encodeURIComponent(name)}`)), /Memory over time/);
     assert.match(textOf(await site.get('/job/4712?series=constructor')), /constructor over time/);
@@ -161,11 +161,11 @@ describe('the page of a job', () => {
     const array = await site.get('/job/4720');
     assert.match(textOf(array), /20 tasks .*Tasks closest to their limit .* 7 node08 2 GiB ≥ 1\.97 GiB 99 %/);
     assert.match(array.text, /<a href="\/job\/4720\.7">7<\/a>/);
-    // Of one that is added up out of its records, as all jobs of a number are: the same.
+    // With `all` the page is made from the records, and is the same.
     assert.equal(textOf(await site.get('/job/4720?all=true')), textOf(array));
   });
 
-  it('requests for an array what its largest task needs, however its page is made', async (t) => {
+  it('advises for an array by its largest task, whether made from columns or records', async (t) => {
     const mebibytes = (task: JobRecord, mib: number): JobRecord => {
       const peak = { ...(task.peak_rss ?? assert.fail()), lower_bytes: mib * 2 ** 20, upper_bytes: mib * 2 ** 20 };
       return { ...task, peak_rss: peak, peak_rss_swap: peak, peak_process_vmem: peak, exit_status: 0, signal: 0 };
@@ -176,7 +176,7 @@ describe('the page of a job', () => {
       assert.match(textOf(await site.get(path)), /Next time The request fits\./, path);
   });
 
-  it('shows an array of more tasks than one answer has records', async (t) => {
+  it('shows an array of more tasks than one answer can hold', async (t) => {
     const [task] = arrayOfTwenty;
     const tasks = Array.from({ length: 10_001 }, (_, index): JobRecord[] =>
       task === undefined ? [] : [{ ...task, task_id: index + 1, run_id: `1f2e3d4c.${index}.1` }],
@@ -189,7 +189,7 @@ describe('the page of a job', () => {
     assert.match(text, /ok 8,001 exit 1 2,000 Task 5 and 999 like it .*exit status 1.*; 1,000 more did\./);
   });
 
-  it('charts each host of a parallel job, and all of many', async (t) => {
+  it('charts each of a few hosts of a parallel job, and many hosts together', async (t) => {
     const few = await startTestSite(t, { records: RECORDS });
     const page = await few.get('/job/4800');
     assert.doesNotMatch(page.text, /Peaks of the hosts/);
@@ -209,7 +209,7 @@ describe('the page of a job', () => {
     );
   });
 
-  it('is found by the field at the top, and loaded again only where that was asked for', async (t) => {
+  it('is found by the field at the top, and reloads itself only when asked to', async (t) => {
     const site = await startTestSite(t, { records: RECORDS });
     const found = await site.get('/job?job=4720.7');
     assert.deepEqual([found.status, found.headers.location], [303, '/job/4720.7']);
@@ -218,12 +218,12 @@ describe('the page of a job', () => {
     assert.equal((await site.get('/job/4715?reload=true')).headers.refresh, '30');
   });
 
-  it('shows what Grid Engine says of a job that nobody has heard of yet', async (t) => {
+  it("shows Grid Engine's data of a job without records", async (t) => {
     const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot() });
     assert.match(textOf(await site.get('/job/107')), /Now, from Grid Engine .* limit 512 MiB/);
   });
 
-  it('shows what Grid Engine says while the accounting DB is away', async (t) => {
+  it("shows Grid Engine's data while the accounting DB is away", async (t) => {
     const site = await startTestSite(t, {
       settings: { accounting: '/nowhere/accounting.db' },
       snapshot: sampleSnapshot(),
@@ -235,7 +235,7 @@ describe('the page of a job', () => {
     assert.equal((await site.get('/job/107?at=2026-11-01')).status, 503);
   });
 
-  it('shows a job that waits, to who may see it', async (t) => {
+  it('shows a waiting job to those who may see it', async (t) => {
     const waits = waiting(200, { name: 'next', state: 'hqw', tasks: '1-3:1' });
     const state = sampleSnapshot();
     let asked = 0;
@@ -257,7 +257,7 @@ describe('the page of a job', () => {
     assert.equal((await strict.get('/job/200')).status, 404);
   });
 
-  it("is of one cluster, where another's job has the same number", async (t) => {
+  it('shows the job of one cluster where another cluster has the same number', async (t) => {
     const theirs = { ...ordinary, job_id: 107, cluster: 'other', ended_at: '2026-11-29T00:00:00.000Z' };
     const site = await startTestSite(t, { records: [theirs], snapshot: sampleSnapshot() });
     assert.doesNotMatch(textOf(await site.get('/job/107')), /align_reads/);
@@ -268,11 +268,11 @@ describe('the page of a job', () => {
 });
 
 describe('the page of jobs', () => {
-  it('adds up what is chosen, and links to what it lists', async (t) => {
+  it('sums the chosen jobs, and links to them', async (t) => {
     const site = await startTestSite(t, { records: RECORDS });
     const all = await site.get(`/jobs?${NOVEMBER}`);
     assert.match(all.text, /<a href="\/jobs\?since=2026-11-01&amp;until=2026-12-01&amp;owner=bob"/);
-    // Links keep the time, and heads sort by what their columns show.
+    // Links keep the period, and headers sort by the figures of their columns.
     assert.doesNotMatch(all.text, /"\/jobs\?owner=|>(?:limit|CPU)<\/a>/);
     const own = textOf(await site.get(`/jobs?owner=bob&job_name=&failed=true&states=&${NOVEMBER}`));
     assert.match(own, /Jobs of bob .* jobs and array tasks 2 \(2 records\)/);
@@ -281,12 +281,12 @@ describe('the page of jobs', () => {
     assert.match(week.text, /<option value="true" selected>badly/);
     assert.match(own, /4712 assemble/);
     assert.doesNotMatch(own, /4711/);
-    // A kind of jobs by its pattern, whatever its name holds.
+    // A link selects a class of jobs by its pattern, whatever its name is.
     const [, link = ''] = /<a href="([^"]*job_name=%3C[^"]*)"/.exec(all.text) ?? [];
     assert.match(textOf(await site.get(link.replaceAll('&amp;', '&'))), /jobs and array tasks 1 \(1 record\)/);
   });
 
-  it('does not say 0 of what is known by Grid Engine alone', async (t) => {
+  it("shows Grid Engine's figures with ~ instead of 0 where nothing was sampled", async (t) => {
     const site = await startTestSite(t, { records: COUNTED });
     const page = await site.get(`/jobs?sort=unused&${NOVEMBER}`);
     assert.match(page.text, /Memory-hours by day, 2026-11-02 to 2026-11-03, at most 8\.00 GiB·h/);
@@ -295,7 +295,7 @@ describe('the page of jobs', () => {
     assert.match(text, /on this page; unused: GiB·h .* 9001 .* ~7\.00 ok 9000 .* ~6\.00 ok/);
   });
 
-  it('links to the very job, whoever has had its number since', async (t) => {
+  it('links to the listed job even if a later job has its number', async (t) => {
     const before = { ...ordinary, owner: 'alice', run_id: '0badcafe.1.1', revision: 1 };
     const times = ['submitted_at', 'started_at', 'ended_at'] as const;
     const yearBefore = times.map((name) => [name, ordinary[name]?.replace('2026-11', '2026-02')] as const);
@@ -307,7 +307,7 @@ describe('the page of jobs', () => {
     }
   });
 
-  it('reads thousands of records for sums that are not kept only where that is asked for', async (t) => {
+  it('reads thousands of records for sums that are not stored only on request', async (t) => {
     const many = Array.from({ length: 5001 }, (_, index) => ({
       ...ordinary,
       job_id: 5000 + index,
@@ -325,7 +325,7 @@ describe('the page of jobs', () => {
       textOf(await followed(failed)),
       /Totals .* 5,001 \(5,001 records\) .* Memory-hours by day.* By user, .* By kind of job/,
     );
-    // Sums of a queue are kept, but not by user.
+    // Sums of a queue are stored, but not by user.
     const queue = textOf(await site.get(`/jobs?queue=${ordinary.queue}&${NOVEMBER}`));
     assert.match(queue, /Totals .* 5,001 \(5,001 records\) .* Memory-hours by day.* Add up these jobs/);
     assert.doesNotMatch(queue, /By user/);
@@ -335,7 +335,7 @@ describe('the page of jobs', () => {
     assert.doesNotMatch(textOf(await site.get(`/jobs?owner=nobody&failed=true&${NOVEMBER}`)), /Add up/);
   });
 
-  it('lists part by part, all of it in the address', async (t) => {
+  it('lists jobs page by page, with the whole query in the address', async (t) => {
     const many = Array.from({ length: 120 }, (_, index) => ({ ...ordinary, job_id: 5000 + index }));
     const site = await startTestSite(t, { records: many });
     const jobsOf = ({ text }: Got): readonly string[] =>
@@ -352,7 +352,7 @@ describe('the page of jobs', () => {
     assert.equal(new Set(found).size, 120);
   });
 
-  it("says that nothing is there, and shows nobody another's jobs", async (t) => {
+  it("says that no job matches, and shows nobody another user's jobs", async (t) => {
     const site = await startTestSite(t, { records: RECORDS, settings: { visibility: 'own' } });
     assert.match(textOf(await site.get(`/jobs?${NOVEMBER}`)), /No job of this time matches/);
     assert.equal((await site.get(`/jobs?owner=bob&${NOVEMBER}`)).status, 403);
@@ -363,7 +363,7 @@ describe('the page of jobs', () => {
 
 const DAY_MS = 86_400_000;
 
-/** The run of so many days ago; its peak in GiB. */
+/** The run that ended so many days ago; `peak` in GiB. */
 function runOf(daysAgo: number, peak: number, changes: Partial<JobRecord> = {}): JobRecord {
   const ended = Date.now() - daysAgo * DAY_MS;
   const bytes = Math.round(peak * 1024 ** 3);
@@ -387,8 +387,8 @@ function runOf(daysAgo: number, peak: number, changes: Partial<JobRecord> = {}):
 
 const STEPS = Array.from({ length: 12 }, (_, index) => runOf(12 - index, 1 + index / 20));
 
-describe('the page of a kind of job', () => {
-  it('shows the peaks of its runs, their requests, what to request and how that would have done', async (t) => {
+describe('the page of a class of jobs', () => {
+  it('shows peaks and requests of its runs, the advice, and how the advice would have done', async (t) => {
     const site = await startTestSite(t, { records: [...STEPS, ...RECORDS] });
     const answer = (await site.get('/v1/class?owner=bob&job_name=step_5')).json() as {
       readonly request: string;
@@ -418,7 +418,7 @@ describe('the page of a kind of job', () => {
     assert.match(page.text, /href="\/compare\?jobs=6012%2C6006%2C6001"/);
   });
 
-  it('is led to by a job and by its user, every filter in the address', async (t) => {
+  it('is linked from a job and from its user, with all filters in the address', async (t) => {
     const site = await startTestSite(t, { records: [...STEPS, ...RECORDS], now: Date.now });
     const job = await site.get('/job/6003');
     const [, link = ''] = /href="(\/class[^"]*)"/.exec(job.text) ?? [];
@@ -431,13 +431,13 @@ describe('the page of a kind of job', () => {
     assert.match((await site.get('/jobs?owner=bob&since=30d')).text, /href="\/class\?owner=bob&amp;job_name=step_%23"/);
   });
 
-  it('is advised on by the pages of its user and of its project', async (t) => {
-    const ofAlice = STEPS.slice(0, 4).map((record) => ({
+  it('gives the same advice as the pages of its user and its project', async (t) => {
+    const alicesRuns = STEPS.slice(0, 4).map((record) => ({
       ...record,
       ...{ job_id: record.job_id + 100, owner: 'alice', job_name: 'fit', project: 'genome' },
     }));
     const site = await startTestSite(t, {
-      records: [...STEPS.map((record) => ({ ...record, project: 'genome' })), ...ofAlice, ...RECORDS],
+      records: [...STEPS.map((record) => ({ ...record, project: 'genome' })), ...alicesRuns, ...RECORDS],
       now: Date.now,
     });
     const requestOf = async (owner: string, name: string): Promise<string> => {
@@ -457,7 +457,7 @@ describe('the page of a kind of job', () => {
     assert.doesNotMatch(textOf(await site.get('/jobs?since=30d')), /request next/);
   });
 
-  it("asks for a user and a name, and shows nobody another's", async (t) => {
+  it("needs a user and a name, and shows nobody another user's class", async (t) => {
     const site = await startTestSite(t, { records: STEPS, settings: { visibility: 'own' } });
     assert.equal((await site.get('/class?owner=bob')).status, 400);
     assert.equal((await site.get('/class?owner=bob&job_name=step_1')).status, 403);
@@ -466,7 +466,7 @@ describe('the page of a kind of job', () => {
 });
 
 describe('the page that compares jobs', () => {
-  it('has a curve and a column for each, and names what is not known', async (t) => {
+  it('has a curve and a column for each job, and names unknown jobs', async (t) => {
     const site = await startTestSite(t, { records: RECORDS });
     const page = await site.get('/compare?jobs=4711,4720,99');
     assert.equal([...page.text.matchAll(/<path\s+class="curve line-\d"[^>]*\sd="M/g)].length, 2);
@@ -477,9 +477,9 @@ describe('the page that compares jobs', () => {
     assert.match((await site.get('/job/4711')).text, /href="\/compare\?jobs=4711&amp;cluster=biology"/);
   });
 
-  it('has those of the cluster that was asked for', async (t) => {
-    const others = { ...ordinary, cluster: 'mars', job_name: 'of_mars', run_id: 'mars.1', host: 'm1' };
-    const site = await startTestSite(t, { records: [...RECORDS, others] });
+  it('shows the jobs of the chosen cluster', async (t) => {
+    const onMars = { ...ordinary, cluster: 'mars', job_name: 'of_mars', run_id: 'mars.1', host: 'm1' };
+    const site = await startTestSite(t, { records: [...RECORDS, onMars] });
     for (const [cluster, name] of [
       ['mars', 'of_mars'],
       ['biology', ordinary.job_name ?? ''],
@@ -491,7 +491,7 @@ describe('the page that compares jobs', () => {
     }
   });
 
-  it("has Grid Engine's figures as the job's own page has them", async (t) => {
+  it("shows Grid Engine's figures as the page of the job does", async (t) => {
     const tasks = COUNTED.map((record, index) => ({ ...record, job_id: 9100, task_id: 2 - index }));
     const site = await startTestSite(t, { records: [...tasks, ...COUNTED] });
     const text = textOf(await site.get('/compare?jobs=9100,9001'));
@@ -499,7 +499,7 @@ describe('the page that compares jobs', () => {
     assert.match(text, /CPU efficiency 50 % 50 %/);
   });
 
-  it('has the median of runs of their kind, where they are of one', async (t) => {
+  it('shows the median of past runs where all jobs are of one class', async (t) => {
     const site = await startTestSite(t, { records: [...STEPS, ...RECORDS], now: Date.now });
     const curves = async (jobs: string): Promise<readonly (string | undefined)[]> => {
       const { text } = await site.get(`/compare?jobs=${jobs}`);
@@ -513,14 +513,14 @@ describe('the page that compares jobs', () => {
     assert.deepEqual(await curves('6003,4711'), ['line-0: 6003', 'line-1: 4711']);
   });
 
-  it("does not know another's jobs", async (t) => {
+  it("does not show another user's jobs", async (t) => {
     const site = await startTestSite(t, { records: RECORDS, settings: { visibility: 'own' } });
     assert.match(textOf(await site.get('/compare?jobs=4711')), /No such job is known here: 4711/);
   });
 });
 
 describe('the page of the cluster', () => {
-  it('links to the nightly reports that are kept, which are shown as they were mailed', async (t) => {
+  it('links to the stored nightly reports, and shows them as they were mailed', async (t) => {
     const reports = temporaryDirectory();
     const html = '<p style="color:red">the night</p>';
     for (const day of ['2026-11-19', '2026-11-20']) writeReport(reports, day, 0o600, { html, json: '{"a":1}' });
@@ -539,7 +539,7 @@ describe('the page of the cluster', () => {
     assert.equal((await site.get('/reports/..%2Fx')).status, 400);
   });
 
-  it('shows no report to who does not see all jobs', async (t) => {
+  it('shows no report to a user who does not see all jobs', async (t) => {
     const reports = temporaryDirectory();
     writeReport(reports, '2026-11-20', 0o600, { html: '<p>', json: '{}' });
     const settings = { report_dir: reports, visibility: 'own' } as const;
@@ -551,7 +551,7 @@ describe('the page of the cluster', () => {
 });
 
 describe('the page of the running cluster', () => {
-  it('shows jobs at risk, jobs and hosts, with hostile names as text', async (t) => {
+  it('shows jobs at risk, jobs and hosts, and hostile names as text', async (t) => {
     const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot() });
     const page = await site.get('/');
     const text = textOf(page);
@@ -567,7 +567,7 @@ describe('the page of the running cluster', () => {
     assert.match(chosen.text, /<a href="\/\?owner=alice%2Cbob&amp;shade=used&amp;reload=1">/);
   });
 
-  it('says of a page behind the last one that it is none', async (t) => {
+  it('says that a page beyond the last one does not exist', async (t) => {
     const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot() });
     const text = textOf(await site.get('/?jobs=9&hosts=9'));
     assert.equal(text.split('The list has no page 9 any more.').length, 3);
@@ -575,7 +575,7 @@ describe('the page of the running cluster', () => {
     assert.match(textOf(await site.get('/jobs?page=9')), /The list has no page 9 any more/);
   });
 
-  it('says how old it is to who comes later, too', async (t) => {
+  it('shows a later caller the age at that time', async (t) => {
     let now = NOW;
     const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot(), now: () => now });
     const ageOf = async (): Promise<string> => /[\d:]+, .* old/.exec(textOf(await site.get('/')))?.[0] ?? '';
@@ -584,13 +584,13 @@ describe('the page of the running cluster', () => {
     assert.notEqual(await ageOf(), first);
   });
 
-  it('hides what the site hides', async (t) => {
+  it('hides names where the site hides them', async (t) => {
     const settings = { serve_names: 'anonymous' } as const;
     const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot(), settings });
     assert.doesNotMatch((await site.get('/')).text, /alice|__proto__/);
   });
 
-  it('leads on where nothing is known of the cluster', async (t) => {
+  it('is shown while nothing is known of the cluster', async (t) => {
     const site = await startTestSite(t, { snapshot: null });
     const page = await site.get('/');
     assert.equal(page.status, 200);
@@ -599,7 +599,7 @@ describe('the page of the running cluster', () => {
 });
 
 describe('the page of the hosts', () => {
-  it('shows the last heartbeat of each, the worst first, and those of Grid Engine without one', async (t) => {
+  it("shows the last heartbeat of each host, the worst first, and Grid Engine's hosts without one", async (t) => {
     const heartbeat = { ...statusOf('node01'), heartbeat_at: new Date(NOW - 60_000).toISOString() };
     const source = { source: '<b>"x"', reason: 'broken' };
     const accounting = memoryAccounting(

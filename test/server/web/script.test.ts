@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { startTestSite } from '../test-site';
 
 describe('the script of the pages', () => {
-  it('is small, and is asked for by every page', async (t) => {
+  it('is small, and is loaded by every page', async (t) => {
     const site = await startTestSite(t, { records: [] });
     const script = await site.get('/script.js');
     assert.equal(script.status, 200, script.text);

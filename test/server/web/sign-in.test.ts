@@ -29,7 +29,7 @@ function browserOf({ port }: TestSite): Browser {
   };
 }
 
-/** A site where strangers see nobody's jobs. */
+/** A site where strangers see no jobs. */
 async function privateSite(
   t: TestContext,
   more: TestSiteOptions = {},
@@ -74,7 +74,7 @@ describe('signing in with a token', () => {
     assert.equal(large.status, 413);
   });
 
-  it('ends with the token', async (t) => {
+  it('ends when the token is removed', async (t) => {
     const site = await privateSite(t);
     const cookie = cookieOf(await browserOf(site).post('/sign-in', { token: TOKEN }));
     assert.equal((await site.get(JOB, { Cookie: cookie })).status, 200);
@@ -82,7 +82,7 @@ describe('signing in with a token', () => {
     assert.equal((await site.get(JOB, { Cookie: cookie })).status, 401);
   });
 
-  it('ends after twelve hours; a forged cookie never counts', async (t) => {
+  it('ends after twelve hours, and never counts with a forged cookie', async (t) => {
     let now = 1;
     const site = await privateSite(t, { clock: () => now });
     const cookie = cookieOf(await browserOf(site).post('/sign-in', { token: TOKEN }));
@@ -98,10 +98,10 @@ describe('signing in with a token', () => {
   });
 });
 
-describe('signing in by a link of the shell', () => {
+describe('signing in by a link from the shell', () => {
   const HERE = process.geteuid?.() ?? 0;
 
-  it('is as the user at the other end of the socket, once', async (t) => {
+  it('signs in the user at the other end of the socket, once', async (t) => {
     const names = {
       user: (uid: number) => Promise.resolve(uid === HERE ? { name: 'bob', gids: [] } : null),
       group: () => Promise.resolve(null),
@@ -111,7 +111,7 @@ describe('signing in by a link of the shell', () => {
     const { url } = (await ask({ socketPath: site.socket }, { path: '/v1/sign-in-link' })).json() as { url: string };
     assert.ok(url.startsWith(`http://127.0.0.1:${site.port}/sign-in?code=`), url);
     const code = new URL(url).searchParams.get('code') ?? '';
-    // Looking at the page does not use it up.
+    // Viewing the page does not use up the code.
     for (const path of [`/sign-in?code=${code}`, `/sign-in?code=${code}`])
       assert.match((await site.get(path)).text, /Sign in as <bdi>bob<\/bdi>/);
     const cookie = cookieOf(await browserOf(site).post('/sign-in', { code }));
@@ -124,7 +124,7 @@ describe('signing in by a link of the shell', () => {
 });
 
 describe('Sessions', () => {
-  it('keeps an invitation for five minutes', async () => {
+  it('keep an invitation for five minutes', async () => {
     let now = 1;
     const sessions = new Sessions(testNames, () => now);
     const { code, seconds } = await sessions.invite(1001);
@@ -135,7 +135,7 @@ describe('Sessions', () => {
     assert.equal(sessions.redeem(code), null);
   });
 
-  it('keeps what it has when the clock is set', async (t) => {
+  it('keep sessions and invitations when the clock is set', async (t) => {
     t.mock.timers.enable({ apis: ['Date'], now: NOW });
     const sessions = new Sessions(testNames);
     const { secret } = await sessions.open({ uid: 1001 });
@@ -147,7 +147,7 @@ describe('Sessions', () => {
     }
   });
 
-  it('takes nothing from a user for what others open: of each, the oldest give way', async () => {
+  it('drop only the oldest of the same user or token', async () => {
     const sessions = new Sessions(testNames);
     const { secret: alice } = await sessions.open({ uid: 1001 });
     const { code } = await sessions.invite(1001);
@@ -155,7 +155,7 @@ describe('Sessions', () => {
     const codesOfBob: string[] = [];
     const ofToken: string[] = [];
     for (let one = 0; one < 20_000; one++) {
-      // Sub-uids of bob, whom nobody knows.
+      // Sub-uids of bob, unknown to the name service.
       ofBob.push((await sessions.open({ uid: 100_000 + one })).secret);
       codesOfBob.push((await sessions.invite(100_000 + one)).code);
       ofToken.push((await sessions.open({ token: TOKEN })).secret);

@@ -10,7 +10,7 @@ const unusedOf = (known: Partial<Totals>): readonly (string | null)[] => {
   return [tile, String(html`${sumCells(totals)[4] ?? null}`)];
 };
 
-it('says what was unused only of what is known, with ~ by the figure of Grid Engine', () => {
+it("sums and their cells show unused memory only where it is known, with ~ for Grid Engine's figure", () => {
   assert.deepEqual(unusedOf({}), [null, '']);
   const peak = { requested_with_peak_gib_hours: 4, unused_gib_hours: 0 };
   assert.deepEqual(unusedOf(peak), ['0 GiB·h', '0 GiB·h']);
