@@ -19,12 +19,12 @@ describe('AnswerCache', () => {
     assert.notEqual(await get(first, 'b', '1'), body);
     assert.equal((await get(second, 'a', '2')).bytes.toString(), '2');
     assert.equal((await get(first, 'a', '3')).bytes.toString(), '3');
-    // Of those who ask at once, the first has it made for all.
+    // Of simultaneous callers, the first has the answer made for all.
     const asked = [get(first, 'c', '4'), cache.get(first, 'c', somebody, () => assert.fail())];
     assert.equal(new Set(await Promise.all(asked)).size, 1);
   });
 
-  it('keeps nothing of a state that is no longer the newest when its turn comes', async () => {
+  it('keeps no answer of an older state', async () => {
     const cache = new AnswerCache(new RenderTurns());
     const [old, newest] = [{}, {}];
     const late = cache.get(old, 'a', somebody, make('old'));
@@ -33,18 +33,18 @@ describe('AnswerCache', () => {
     assert.equal(await cache.get(newest, 'a', somebody, () => assert.fail()), await next);
   });
 
-  it('gives an answer that is there to who would wait for a turn otherwise', async () => {
+  it('gives a stored answer at once, ahead of those that must be made', async () => {
     const cache = new AnswerCache(new RenderTurns());
     const state = {};
     await cache.get(state, 'kept', somebody, make('x'));
     const order: string[] = [];
-    const told = (key: string): Promise<unknown> =>
+    const recorded = (key: string): Promise<unknown> =>
       cache.get(state, key, somebody, make('x')).then(() => order.push(key));
-    await Promise.all([told('a'), told('b'), told('kept')]);
+    await Promise.all([recorded('a'), recorded('b'), recorded('kept')]);
     assert.deepEqual(order, ['kept', 'a', 'b']);
   });
 
-  it('keeps no more than it may, the newest', async () => {
+  it('keeps the newest answers up to a limit of bytes', async () => {
     const cache = new AnswerCache(new RenderTurns());
     const state = {};
     const large = Buffer.alloc(40 * 1024 ** 2);
@@ -55,7 +55,7 @@ describe('AnswerCache', () => {
     assert.notEqual(await put('a'), a);
   });
 
-  it('keeps no more keys than it may', async () => {
+  it('keeps answers up to a limit of keys', async () => {
     const cache = new AnswerCache(new RenderTurns());
     const state = {};
     const first = await cache.get(state, 'first', somebody, make('x'));

@@ -8,7 +8,7 @@ import { ConnectionLimit } from '../../../src/server/http/connection-limit';
 import { UNKNOWN_UID } from '../../../src/server/access/caller';
 import { HttpProblem } from '../../../src/server/http/http-problem';
 
-/** Knows the users below 100,000. */
+/** A limit that knows the users below uid 100,000. */
 const newLimit = (): ConnectionLimit =>
   new ConnectionLimit((uid) => Promise.resolve(uid < 100_000 ? uid : UNKNOWN_UID));
 
@@ -24,7 +24,7 @@ describe('ConnectionLimit', () => {
     ['user', 32, 1001, 1002],
     ['host', 256, '192.0.2.1', '192.0.2.2'],
   ] as const)
-    it(`refuses connection ${most + 1} of one ${name}, and takes in those of another`, async (t) => {
+    it(`refuses connection ${most + 1} of one ${name}, and accepts those of another`, async (t) => {
       const limit = newLimit();
       const first = Array.from({ length: most }, () => admitted(t, limit, who));
       for (const one of first) await limit.check(one);
@@ -40,7 +40,7 @@ describe('ConnectionLimit', () => {
 });
 
 describe('connections of users', () => {
-  /** One after the other, as the system hands them over. */
+  /** Connects one after the other, as the system does. */
   const connections = async (
     t: TestContext,
     limit: ConnectionLimit,
@@ -63,7 +63,7 @@ describe('connections of users', () => {
     return checks.filter(({ status }, index) => status === 'fulfilled' && sockets[index]?.destroyed === false).length;
   };
 
-  it('whom nobody knows are those of one user, and none keeps out a user who is known', async (t) => {
+  it('without a known name count as those of one user, and keep out no known user', async (t) => {
     const found = new AbortController();
     const limit = new ConnectionLimit(async (uid) => {
       if (uid < 100_000) return uid;
@@ -88,10 +88,10 @@ describe('connections of users', () => {
   });
 });
 
-describe('answers that are not read', () => {
+describe('answers that a client does not read', () => {
   const MIB = 2 ** 20;
 
-  it('are refused to one who has much of them already, until some are read', (t) => {
+  it('are refused to a client with too many of them, until some are read', (t) => {
     const limit = newLimit();
     const socket = admitted(t, limit, 1001);
     const answer = (): ServerResponse => new ServerResponse(new IncomingMessage(socket));
@@ -103,12 +103,12 @@ describe('answers that are not read', () => {
     );
     limit.hold(admitted(t, limit, 1002), answer(), 29 * MIB);
     first.emit('close');
-    // A proxy on this host: who does not read keeps nobody else from it.
+    // Behind a proxy on this host: a client that does not read keeps no other from it.
     const [one, other] = [new Socket(), new Socket()];
     limit.hold(one, answer(), 100 * MIB);
     limit.hold(other, answer(), 100 * MIB);
     assert.throws(() => limit.hold(one, answer(), 29 * MIB), HttpProblem);
-    // One that is larger than all that may wait is given.
+    // A single answer larger than the limit is still given.
     limit.hold(socket, answer(), 200 * MIB);
   });
 });

@@ -11,7 +11,7 @@ const getent = (program: string, words: readonly string[]): Promise<string | nul
 describe('hostHeaderCheck', () => {
   const isOwnName = hostHeaderCheck(['10.0.0.1', 'Jobs.Example.org'], 'node01', getent);
 
-  it('knows loopback, the address of the connection, what was given, and this machine’s names', async () => {
+  it("accepts loopback, the connection's address, the given names, and this machine’s names", async () => {
     const known = [
       ...['localhost', 'localhost:8080', 'LOCALHOST', '127.0.0.1:8080', '127.9.9.9', '[::1]:8080', '[::1]'],
       ...['192.0.2.7:8080', '10.0.0.1', 'jobs.example.org:443', 'jobs.example.org.'],
@@ -23,7 +23,7 @@ describe('hostHeaderCheck', () => {
     assert.equal(await isOwnName('[2001:DB8:0::1]:80', '2001:db8::1'), true);
   });
 
-  it('knows no other', async () => {
+  it('accepts no other name', async () => {
     const unknown = [
       ...['evil.example', 'node01.evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '192.0.2.8'],
       ...['', ':80', 'a b', 'x/y', 'localhost:x', '[::2]', '[::1', 'user@localhost', '2130706433', '0.0.0.0'],
@@ -31,7 +31,7 @@ describe('hostHeaderCheck', () => {
     for (const host of unknown) assert.equal(await isOwnName(host, '192.0.2.7'), false, host);
   });
 
-  it('does without a name service', async () => {
+  it('works without a name service', async () => {
     const alone = hostHeaderCheck([], 'node01', () => Promise.resolve(null));
     assert.equal(await alone('node01', '192.0.2.7'), true);
     assert.equal(await alone('node01.cluster.example', '192.0.2.7'), false);
@@ -47,7 +47,7 @@ describe('plainHost', () => {
 });
 
 describe('hostAddress', () => {
-  it('is one for all addresses that a host may choose from', () => {
+  it('is the same for all addresses that one host may choose from', () => {
     assert.equal(hostAddress('192.0.2.1'), '192.0.2.1');
     assert.equal(hostAddress('::ffff:192.0.2.1'), '192.0.2.1');
     assert.equal(hostAddress('2001:db8:1:2:3:4:5:6'), hostAddress('2001:db8:1:2::9'));
@@ -60,7 +60,7 @@ describe('hostAddress', () => {
 });
 
 describe('a request under a name that is not this host’s', () => {
-  it('is refused over HTTP, and answered under those that a site has added', async (t) => {
+  it('is refused over HTTP, unless the site has added the name', async (t) => {
     const site = await startTestSite(t, { settings: { serve_hosts: ['jobs.example.org'] } });
     const refused = await site.get('/qhost', { Host: 'evil.example' });
     assert.equal(refused.status, 421);

@@ -50,7 +50,7 @@ describe('listenAt', () => {
     assert.equal(lstatSync(join(path, '..')).mode & 0o777, 0o755);
   });
 
-  it('takes the place of a server that has died, not of one that lives', async (t) => {
+  it('replaces the socket of a dead server, not of a live one', async (t) => {
     const path = join(temporaryDirectory(), 's');
     await deadSocket(path);
     await listenAt(newServer(t), { kind: 'socket', path });
@@ -58,14 +58,14 @@ describe('listenAt', () => {
     assert.ok(existsSync(path));
   });
 
-  it('removes no file that is not a socket', async (t) => {
+  it('removes no file other than a socket', async (t) => {
     const path = join(temporaryDirectory(), 's');
     writeFileSync(path, 'precious');
     assert.match(await fault(t, { kind: 'socket', path }), /a file that is not a socket lies there/);
     assert.ok(lstatSync(path).isFile());
   });
 
-  it('says in one line why it can not listen, and what to do', async (t) => {
+  it('says in one line why it cannot listen, and what to do', async (t) => {
     const directory = temporaryDirectory();
     const first = newServer(t);
     await listenAt(first, { kind: 'tcp', address: '127.0.0.1', port: 0 });
@@ -84,7 +84,7 @@ describe('listenAt', () => {
     assert.match(await fault(t, { kind: 'descriptor', fd: 999 }), /descriptor 999/);
   });
 
-  it('says who may not make a socket there', { skip: notRoot }, () => {
+  it('says that this user may not make a socket there', { skip: notRoot }, () => {
     const directory = temporaryDirectory(0o755);
     mkdirSync(join(directory, 'run'), { mode: 0o755 });
     const script =
@@ -100,7 +100,7 @@ describe('listenAt', () => {
 });
 
 describe('sockets of systemd', () => {
-  it('are those that were meant for this process', () => {
+  it('are taken only if they were meant for this process', () => {
     assert.deepEqual(systemdSockets({ LISTEN_PID: '12', LISTEN_FDS: '2' }, 12), [
       { kind: 'descriptor', fd: 3 },
       { kind: 'descriptor', fd: 4 },
@@ -116,7 +116,7 @@ describe('sockets of systemd', () => {
 });
 
 describe('listenAddressText', () => {
-  it('is what a person would write', () => {
+  it('is written as a user would write it', () => {
     assert.equal(listenAddressText({ kind: 'tcp', address: '::1', port: 80 }), '[::1]:80');
     assert.equal(listenAddressText({ kind: 'tcp', address: '127.0.0.1', port: 80 }), '127.0.0.1:80');
     assert.equal(listenAddressText({ kind: 'socket', path: '/s' }), '/s');

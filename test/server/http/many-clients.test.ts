@@ -12,7 +12,7 @@ const PATHS = ['/qhost', '/qstat', '/v1/live', '/v1/hosts', '/v1/job/4711', '/v1
 
 describe('500 clients at once', () => {
   for (const keepAlive of [true, false])
-    it(`all have their answers, ${keepAlive ? 'on connections that are kept' : 'each on a connection of its own'}`, async (t) => {
+    it(`all get their answers, ${keepAlive ? 'on connections that are kept' : 'each on a new connection'}`, async (t) => {
       const site = await startTestSite(t, { records: [ordinary] });
       const agent = keepAlive ? new Agent({ keepAlive, maxSockets: CLIENTS }) : false;
       t.after(() => agent && agent.destroy());
@@ -29,22 +29,22 @@ describe('500 clients at once', () => {
       assert.equal(got.length, rounds * CLIENTS);
       assert.deepEqual(new Set(got.map(({ status }) => status)), new Set([200]));
       assert.ok(got.every(({ headers, bytes }) => bytes.length === Number(headers['content-length'])));
-      // One content for each address: nobody got half of somebody else's.
+      // One content for each path: nobody got a part of another answer.
       assert.equal(new Set(got.map(({ headers }) => headers.etag)).size, PATHS.length);
       assert.deepEqual(site.lines, []);
     });
 });
 
-describe('500 questions at once to the accounting DB', () => {
-  it('are all answered, in turn', async (t) => {
+describe('500 queries of the accounting DB at once', () => {
+  it('are all answered', async (t) => {
     const site = await startTestSite(t, { records: [ordinary] });
     const asked = Array.from({ length: CLIENTS }, () => site.get('/v1/job/4711'));
     assert.deepEqual(new Set((await Promise.all(asked)).map(({ status }) => status)), new Set([200]));
   });
 });
 
-describe('a server that ends', () => {
-  it('gives the answers that are under way, and takes no more', async (t) => {
+describe('a server that stops', () => {
+  it('finishes the answers under way, and accepts no more requests', async (t) => {
     let isAsked = (): void => undefined;
     const asked = new Promise<void>((resolve) => (isAsked = resolve));
     let answer: (text: Buffer) => void = () => undefined;
@@ -74,7 +74,7 @@ describe('a server that ends', () => {
 });
 
 describe('an answer about many running jobs', () => {
-  it('does not hold up others while it is made', async (t) => {
+  it('does not delay other answers while it is made', async (t) => {
     const site = await startTestSite(t, { snapshot: busySnapshots(200, 20_000)(NOW) });
     let begun = false;
     const large = request({ host: '127.0.0.1', port: site.port, path: '/v1/live', agent: false });
@@ -92,7 +92,7 @@ describe('an answer about many running jobs', () => {
   });
 });
 
-describe('connections that are not used', () => {
+describe('unused connections', () => {
   it('make room for new ones', async (t) => {
     const site = await startTestSite(t);
     for (let count = 0; count < 1100; count++) {

@@ -10,7 +10,7 @@ import { until } from '../../support/until';
 import { ask, startTestSite } from '../test-site';
 
 describe('RenderTurns', () => {
-  it('makes one answer at a time, requesters in turn, and lets other work come between', async () => {
+  it('makes one answer at a time, of callers in turn, with other work in between', async () => {
     const turns = new RenderTurns();
     const order: string[] = [];
     const take = (key: string, name: string): Promise<unknown> =>
@@ -23,7 +23,7 @@ describe('RenderTurns', () => {
     assert.equal(order.at(-1), 'a4');
   });
 
-  it('makes nothing for a client that has left', async () => {
+  it('makes no answer for a client that has left', async () => {
     const turns = new RenderTurns();
     const leaving = new AbortController();
     const first = turns.take({ key: 'a', gone: null }, () => leaving.abort());
@@ -47,11 +47,11 @@ describe('RenderTurns', () => {
   });
 });
 
-describe('live answers that somebody asks for by the dozen', () => {
+describe('dozens of live answers for one user', () => {
   const AHEAD = 8;
   const CONNECTIONS = 16;
   for (const path of ['/v1/live?', '/v1/hosts?', '/v1/at-risk?', '/qstat.xml?pending=false&', '/qhost.xml?', '/?'])
-    it(`are not waited for by another user: ${path}`, async (t) => {
+    it(`do not delay another user: ${path}`, async (t) => {
       const [one, other] = ['token-of-caller-1', 'token-of-caller-2'] as const;
       const tokens = join(temporaryDirectory(), 'tokens');
       writeFileSync(tokens, `${one}\n${other}\n`, { mode: 0o600 });

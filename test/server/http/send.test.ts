@@ -21,7 +21,7 @@ describe('isCurrent', () => {
 });
 
 describe('an answer', () => {
-  it('may be kept until qmaster is asked again, by its caller alone', async (t) => {
+  it('may be cached until the next poll, by its caller only', async (t) => {
     const site = await startTestSite(t);
     const { headers } = await site.get('/v1/live');
     assert.equal(headers['cache-control'], 'private, max-age=5');
@@ -31,7 +31,7 @@ describe('an answer', () => {
     assert.equal(headers['access-control-allow-origin'], undefined);
   });
 
-  it('is not sent again to who has it, and changes its tag with its content', async (t) => {
+  it('is not sent again to a client that has it, and changes its tag with its content', async (t) => {
     const site = await startTestSite(t);
     const first = await site.get('/qhost');
     const etag = first.headers.etag ?? '';
@@ -50,7 +50,7 @@ describe('an answer', () => {
     assert.deepEqual({ ...head.headers, date: '' }, { ...whole.headers, date: '' });
   });
 
-  it('is packed for who takes it so, where it is large', async (t) => {
+  it('is compressed for clients that accept it, if it is large', async (t) => {
     const site = await startTestSite(t);
     const plain = await site.get('/v1/live');
     const packed = await site.get('/v1/live', { 'Accept-Encoding': 'gzip' });
@@ -62,7 +62,7 @@ describe('an answer', () => {
     assert.equal(small.headers['content-encoding'], undefined);
   });
 
-  it('is made once for all who see the same', async (t) => {
+  it('is the same for all callers who see the same', async (t) => {
     const site = await startTestSite(t);
     const bodies = await Promise.all(Array.from({ length: 20 }, () => site.get('/v1/hosts')));
     assert.equal(new Set(bodies.map(({ text }) => text)).size, 1);

@@ -39,8 +39,8 @@ async function answerTo(t: TestContext, site: TestSite, bytes: string): Promise<
   return text;
 }
 
-describe('a request that is not answered as asked', () => {
-  it('gets its status and one line that says why', async (t) => {
+describe('an invalid or failing request', () => {
+  it('gets a status and one line that says why', async (t) => {
     const site = await startTestSite(t, { records: [] });
     const cases: readonly (readonly [path: string, status: number, detail: RegExp])[] = [
       ['/nothing', 404, /nothing is at this address/],
@@ -77,7 +77,7 @@ describe('a request that is not answered as asked', () => {
     }
   });
 
-  it('is answered by GET and HEAD only, and has no body', async (t) => {
+  it('is refused with another method than GET or HEAD, or with a large or chunked body', async (t) => {
     const site = await startTestSite(t);
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE']) {
       const got = await ask({ port: site.port }, { path: '/qhost', method });
@@ -96,7 +96,7 @@ describe('a request that is not answered as asked', () => {
     assert.match(text, /^HTTP\/1\.1 413 /);
   });
 
-  it('says nothing back in its headers of what it was sent', async (t) => {
+  it('leaves no trace of its content in the headers of the answer', async (t) => {
     const site = await startTestSite(t);
     const mark = 'x-injected';
     for (const path of [`/${mark}`, `/v1/owner/%0d%0a${mark}:1?since=0`, `/v1/live?owner=%0d%0a${mark}`]) {
@@ -105,7 +105,7 @@ describe('a request that is not answered as asked', () => {
     }
   });
 
-  it('of another protocol, or with too many headers, is refused and the connection closed', async (t) => {
+  it('that is no HTTP, or has too many headers, is refused and the connection closed', async (t) => {
     const site = await startTestSite(t);
     assert.match(
       await answerTo(t, site, 'nonsense\r\n\r\n'),
@@ -119,7 +119,7 @@ describe('a request that is not answered as asked', () => {
     assert.equal((await site.get('/qhost')).status, 200);
   });
 
-  it('that fails by a fault of ours is told without its inside, and logged', async (t) => {
+  it('that fails by a bug is answered without details, which are logged', async (t) => {
     const live = {
       current: () => {
         throw new Error('secret inside');
@@ -135,7 +135,7 @@ describe('a request that is not answered as asked', () => {
 });
 
 describe('slow clients', () => {
-  it('hold up no one else', async (t) => {
+  it('delay no other client', async (t) => {
     const site = await startTestSite(t);
     const slow = await Promise.all(Array.from({ length: 50 }, () => connected(t, site)));
     for (const socket of slow) socket.write('GET /qhost HTTP/1.1\r\nHost: localhost\r\nX-');
@@ -144,7 +144,7 @@ describe('slow clients', () => {
 });
 
 describe('requests sent ahead on one connection', () => {
-  it('are answered up to eight, and hold up no one else', async (t) => {
+  it('are answered up to eight, and delay no other client', async (t) => {
     const live = liveStateOf(workedExample());
     let handled = 0;
     const counted = {
@@ -165,7 +165,7 @@ describe('requests sent ahead on one connection', () => {
     await once(greedy, 'close');
     assert.ok(handled <= 8, `${handled} were handled`);
     assert.match(text, /^(?:HTTP\/1\.1 503 .*\r\nConnection: close\r\n.*sent ahead here; wait|$)/s);
-    // Of the accounting DB, which it lacks, it speaks after a while.
+    // The site has no accounting DB, which the server logs after a while.
     assert.deepEqual(
       site.lines.filter((line) => !line.startsWith('the accounting DB: ')),
       [],
