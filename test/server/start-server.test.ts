@@ -4,7 +4,7 @@ import { killedAtLimit, ordinary } from '../report/sample-records';
 import { ask, startTestSite } from './test-site';
 
 describe('the server', () => {
-  it('answers over HTTP and over the socket alike', async (t) => {
+  it('answers the same over HTTP and over its socket', async (t) => {
     const site = await startTestSite(t, { records: [ordinary, killedAtLimit] });
     for (const path of [
       '/v1',

@@ -16,7 +16,7 @@ import { temporaryDirectory } from '../support/temporary-directory';
 
 export const NOW = AT + 5000;
 
-/** alice is user 1001 of group 50, whose name is staff; carol, user 1003, is in no group. */
+/** alice is uid 1001 in group 50, named staff; carol is uid 1003, in no such group. */
 export const testNames: UserNames = {
   user: (uid) => {
     const names = new Map([
@@ -57,7 +57,7 @@ export interface Ask {
   readonly body?: string;
 }
 
-/** One request to a port, or to a socket. */
+/** Sends one request to a port or a socket. */
 export function ask(where: { readonly port: number } | { readonly socketPath: string }, given: Ask): Promise<Got> {
   const { path, method = 'GET', headers = {}, agent = false, body } = given;
   return new Promise((resolve, reject) => {
@@ -92,7 +92,7 @@ export interface TestSiteOptions extends Partial<Omit<ServerOptions, 'settings'>
   readonly records?: readonly JobRecord[];
 }
 
-/** A server on a port of its own and on a socket, for the worked example unless another state is given. */
+/** A server on its own port and socket; it shows the worked example unless another state is given. */
 export async function startTestSite(t: Pick<TestContext, 'after'>, options: TestSiteOptions = {}): Promise<TestSite> {
   const { snapshot = workedExample(), records, settings = {}, ...rest } = options;
   const directory = temporaryDirectory(0o755);

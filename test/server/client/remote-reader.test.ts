@@ -29,9 +29,9 @@ import { until } from '../../support/until';
 import { oneOf } from '../../tries';
 
 const heartbeat = { ...ordinary, job_id: 77, status: 'running' as const, ended_at: null, run_id: '1f2e3d4c.7.7' };
-/** Merged: the accounting line knows `failed`. */
+/** A record merged from two: its accounting line has `failed`. */
 const joined = { ...killedAtLimit, trust: 'accounting' as const, failed: 37, notes: [], series: null };
-/** In their normal form. */
+/** The records in their normal form. */
 const RECORDS = [firstRun, ordinary, killedAtLimit, joined, ...arrayOfTwenty, heartbeat].map((given) => {
   const record = parseRecord(given);
   assert.ok(record.ok);
@@ -57,7 +57,7 @@ async function both(t: TestContext): Promise<Both> {
 
 const OWNER = { owner: 'bob', since: 0, until: Date.UTC(2027, 0) };
 
-/** A server that has records of these times, and sends so many of them at once; `asked`: what it has been asked. */
+/** A client of a server with records at these times that sends `page` at once; `asked`: the targets so far. */
 function pagedClient(
   times: readonly number[],
   page: number,
@@ -78,7 +78,7 @@ function pagedClient(
 }
 
 describe('RemoteReader', () => {
-  it('says what the accounting DB itself says', async (t) => {
+  it('answers as a reader of the accounting DB does', async (t) => {
     const { remote, direct } = await both(t);
     const array = arrayOfTwenty[0]?.job_id ?? 0;
     for (const query of [
@@ -116,7 +116,7 @@ describe('RemoteReader', () => {
     );
   });
 
-  it('reads the tasks of a large array as columns, where the caller sees all of them', async (t) => {
+  it('reads the tasks of a large array as columns if the caller sees all of them', async (t) => {
     const tasks = Array.from({ length: MANY_TASKS + 1 }, (_none, index) => ({
       ...killedAtLimit,
       job_id: 9000,
@@ -147,7 +147,7 @@ describe('RemoteReader', () => {
     }
   });
 
-  it('asks for every filter, and for sums', async (t) => {
+  it('passes on every filter, also for sums', async (t) => {
     const records = MANY_OWNERS.map((given) => {
       const record = parseRecord(given);
       assert.ok(record.ok);
@@ -215,7 +215,7 @@ describe('RemoteReader', () => {
     t.diagnostic(`${asked.length} questions`);
   });
 
-  it('gets the newest of more records than a program can hold, and no others', async (t) => {
+  it('gets the newest of more records than a program can hold', async (t) => {
     const all = Array.from({ length: 300_000 }, (_, index) => index);
     const { client, asked } = pagedClient(all, 2000);
     const query = { owner: 'bob', since: 0, until: all.length, limit: MOST_RECORDS + 1 };
@@ -231,7 +231,7 @@ describe('RemoteReader', () => {
     await assert.rejects(new RemoteReader(client).job({ job_id: ordinary.job_id }), reason);
   });
 
-  it('sets out to get no more than a program can hold', async () => {
+  it('refuses more records than a program can hold before reading them', async () => {
     const totals = Object.fromEntries(TOTALS.map((name) => [name, name === 'records' ? 1e7 : 0]));
     const client = {
       socket: '/s',
@@ -244,14 +244,14 @@ describe('RemoteReader', () => {
     );
   });
 
-  it('is not there where no server is, and tells a server that can not read the DB either', async (t) => {
+  it('is refused without a server, and by a server that cannot read the DB', async (t) => {
     const missing = join(temporaryDirectory(), 's');
     await assert.rejects(
       openRemoteReader(missing),
       (error: unknown) => error instanceof ClientError && error.code === 'ENOENT',
     );
     const site = await startTestSite(t);
-    // Until the server has had its own look at the DB.
+    // Wait until the server has tried to read the DB.
     await until(
       async () => !(await ask({ socketPath: site.socket }, { path: '/v1/health' })).text.includes('"problem":null'),
     );
@@ -259,18 +259,18 @@ describe('RemoteReader', () => {
       openRemoteReader(site.socket),
       (error: unknown) => error instanceof StoreError && error.reason.includes('does not exist'),
     );
-    // As soon as the DB is there, the server can read it.
+    // The server can read the DB as soon as it exists.
     const store = openSqliteStore(join(site.directory, 'accounting.db'), 0o600);
     await store.merge([ordinary]);
     await store.close();
-    // Its look at a DB that could not be read is waited for for a second.
+    // A failed attempt to read the DB is remembered for a second.
     await oneOf(10, async () => {
       const reader = await openRemoteReader(site.socket);
       await reader.close();
     });
   });
 
-  it('believes nothing that can not be', async (t) => {
+  it('rejects invalid answers with a reason on one line', async (t) => {
     const bad: readonly (readonly [status: number, body: string, reason: RegExp])[] = [
       [200, 'not JSON', /not JSON/],
       [200, '[]', /is not an object/],
@@ -312,7 +312,7 @@ describe('RemoteReader', () => {
     }
   });
 
-  it('does not wait for ever', async (t) => {
+  it('gives up on a server that does not answer', async (t) => {
     const socket = await serveOnSocket(t, () => undefined);
     const client = newServerClient(socket, 50);
     t.after(() => client.close());

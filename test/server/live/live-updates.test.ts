@@ -42,8 +42,8 @@ function updatesOf(
   return { updates, lines };
 }
 
-describe('startLiveUpdates', () => {
-  it('goes on after a query that crashed, and tells problems once', async (t) => {
+describe('LiveUpdates', () => {
+  it('goes on after a query that crashed, and logs each problem once', async (t) => {
     let calls = 0;
     const { updates, lines } = updatesOf(t, () => () => {
       calls += 1;
@@ -61,7 +61,7 @@ describe('startLiveUpdates', () => {
     ]);
   });
 
-  it('says nothing of qmaster where the clock was set', async (t) => {
+  it('reports no problem with qmaster when the clock is set', async (t) => {
     let calls = 0;
     const untilStopped = async (signal: AbortSignal): Promise<never> => {
       await once(signal, 'abort');
@@ -77,9 +77,9 @@ describe('startLiveUpdates', () => {
     assert.deepEqual(updates.live.current()?.view?.problems, []);
   });
 
-  it('joins what samplers told, from the first view on', async (t) => {
+  it('adds the figures of running samplers from the first view on', async (t) => {
     const old = Date.now() - 3 * 3_600_000;
-    const told = {
+    const stored = {
       records: [
         { ...running(101, 'node01', [GIB]), revision: Date.now() },
         { ...running(102, 'node01', [GIB]), revision: old },
@@ -87,24 +87,24 @@ describe('startLiveUpdates', () => {
     };
     const accounting = accountingWith((question) => {
       assert.equal(question.what, 'running');
-      return Promise.resolve(Buffer.from(JSON.stringify(told)));
+      return Promise.resolve(Buffer.from(JSON.stringify(stored)));
     });
     const { updates } = updatesOf(t, () => () => Promise.resolve(workedExample()), accounting);
     await until(() => updates.live.current() !== null);
     const ofJob = (job: number): number | undefined =>
       updates.live.current()?.view?.jobs.find((item) => item.job === job)?.ours?.rss ?? undefined;
-    // Heartbeats stop to count once ten of them are missing.
+    // A heartbeat no longer counts after ten missed ones.
     assert.deepEqual([ofJob(101), ofJob(102)], [GIB, undefined]);
   });
 
-  it('needs no accounting DB', async (t) => {
+  it('works without an accounting DB', async (t) => {
     const accounting = accountingWith(() => Promise.reject(new HttpProblem(503, 'none')));
     const { updates, lines } = updatesOf(t, () => () => Promise.resolve(workedExample()), accounting);
     await until(() => updates.live.current() !== null);
     assert.deepEqual(lines, []);
   });
 
-  it('asks for the jobs that wait only when somebody wants them', async (t) => {
+  it('asks for waiting jobs only when somebody wants them', async (t) => {
     const wanted: boolean[] = [];
     const { updates } = updatesOf(t, (pending) => () => {
       wanted.push(pending());
@@ -112,7 +112,7 @@ describe('startLiveUpdates', () => {
     });
     await until(() => wanted.length > 2);
     assert.ok(wanted.every((value) => !value));
-    // The wish holds for a few intervals; on a busy machine none of them may be looked at.
+    // The wish lasts a few intervals; on a busy machine none of them may see it.
     const from = wanted.length;
     await until(() => {
       if (!wanted.includes(true)) void updates.wantPending();
@@ -121,14 +121,14 @@ describe('startLiveUpdates', () => {
     await until(() => wanted.at(-1) === false);
   });
 
-  it('lets who wants the jobs that wait wait for an answer to them, not for an old one', async (t) => {
+  it('gives a caller who wants waiting jobs a fresh answer, not an old one', async (t) => {
     const old = answer([waiting(1)], { triedAt: 1 });
     const source = (pending: () => boolean) => (): ReturnType<Source> => {
       const triedAt = Date.now();
       const fresh = answer([waiting(2)], { triedAt });
       return Promise.resolve({ ...workedExample(), pending: pending() ? fresh : old });
     };
-    // The wish holds for six intervals: of 20 ms they may be over before anybody has looked.
+    // The wish lasts six intervals, which at 20 ms each could be over before the next query.
     const { updates } = updatesOf(t, source, empty, 60);
     await until(() => updates.live.current() !== null);
     await updates.wantPending();
@@ -138,7 +138,7 @@ describe('startLiveUpdates', () => {
     );
   });
 
-  it('lets nobody wait for them while qmaster is down', async (t) => {
+  it('lets nobody wait for waiting jobs while qmaster is down', async (t) => {
     const { updates } = updatesOf(
       t,
       () => () => Promise.resolve(snapshot({ running: noAnswer([], 'qmaster is down') })),

@@ -12,7 +12,7 @@ import { startTestSite } from '../test-site';
 
 const NOW = AT + 3000;
 
-/** What a command prints, and the address that answers the same. */
+/** The arguments of a command, and the path with the same answer. */
 const QUESTIONS: readonly (readonly [words: readonly string[], path: string])[] = [
   [['live'], '/v1/live'],
   [['live', '--pending', '--limit', '3'], '/v1/live?pending=true&limit=3'],
@@ -27,7 +27,7 @@ const QUESTIONS: readonly (readonly [words: readonly string[], path: string])[] 
   [['live', '--at-risk', '--within', '10m', '--share', '0.5'], '/v1/at-risk?within=10m&share=0.5'],
 ];
 
-/** The same of Grid Engine's XML. */
+/** The same for Grid Engine's XML. */
 const IN_XML: readonly (readonly [words: readonly string[], path: string])[] = [
   [['live', '--pending'], '/qstat.xml'],
   [['live'], '/qstat.xml?pending=false'],
@@ -69,7 +69,7 @@ it('the server answers exactly what the commands print for programs', async (t) 
   assert.ok(rows > 3 * questions.length);
 });
 
-it('the XML of the server names no strangers where the site says so', async (t) => {
+it('the XML of the server hides the names of strangers where the site says so', async (t) => {
   const open = await startTestSite(t, { snapshot: sampleSnapshot() });
   const closed = await startTestSite(t, { snapshot: sampleSnapshot(), settings: { serve_names: 'anonymous' } });
   for (const path of ['/qstat.xml', '/qstat.xml?full=true', '/qhost.xml']) {

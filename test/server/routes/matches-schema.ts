@@ -1,6 +1,6 @@
 import type { Schema } from '../../../src/base/shape';
 
-/** The words of JSON Schema that the descriptions use; any other is an error, so that nothing goes unchecked. */
+/** The keywords of JSON Schema that the descriptions use; any other is an error, so that nothing stays unchecked. */
 const KNOWN = new Set([
   ...['$ref', 'type', 'enum', 'const', 'anyOf', 'items', 'properties', 'required', 'additionalProperties'],
   ...['description', 'format', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum', 'propertyNames'],
@@ -21,8 +21,8 @@ function hasType(value: unknown, wanted: string): boolean {
 }
 
 /**
- * Where `value` is not as `schema` says, one line each. Stricter than the standard: a property that is not described is
- * wrong, unless the schema names none at all.
+ * Where `value` does not match `schema`, one line each. Stricter than the standard: a property that is not
+ * described is an error, unless the schema names none at all.
  */
 export function schemaFaults(value: unknown, schema: Schema, components: Table, path = '$'): readonly string[] {
   const strange = Object.keys(schema).filter((word) => !KNOWN.has(word));

@@ -24,7 +24,7 @@ interface Description {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** A live state where everything has a value: growing jobs of ours, jobs that wait. */
+/** A live state in which every field has a value: sampled jobs that grow, waiting jobs. */
 function fullBoard(): LiveState {
   const records = [
     running(
@@ -104,8 +104,8 @@ function pathOf(example: string): string {
     .replace(/^(\/v1\/reports\/).*/, '$1{day}');
 }
 
-describe('the description of the interface', () => {
-  it('names every route, and each answer is as it says', async (t) => {
+describe('the OpenAPI description', () => {
+  it('names every route, and every answer matches its schema', async (t) => {
     const records = [
       ordinary,
       firstRun,
@@ -130,7 +130,7 @@ describe('the description of the interface', () => {
       const [[type, { schema }] = ['', {}]] = Object.entries(content);
       assert.equal(got.headers['content-type'], type);
       if (schema === undefined) continue;
-      // The snapshot is for qmemacct itself: its head alone is described.
+      // The snapshot is for qmemacct itself: only its head is described.
       const faults = schemaFaults(got.json(), schema, schemas);
       assert.deepEqual(faults.slice(0, 5), [], example);
     }
@@ -147,7 +147,7 @@ describe('the description of the interface', () => {
     }
   });
 
-  it('has every part that it refers to, and every parameter of its paths', async (t) => {
+  it('defines every schema it refers to, and every path parameter', async (t) => {
     const site = await startTestSite(t);
     const { text, json } = await site.get('/v1/openapi.json');
     const { paths, components } = json() as Description;
@@ -169,7 +169,7 @@ describe('the description of the interface', () => {
     );
   });
 
-  it('has something to show of everything', () => {
+  it('is tested on a live state with a trend, sampler figures and waiting jobs', () => {
     const view = fullBoard().current()?.view;
     assert.ok(view);
     assert.ok(view.jobs.some(({ trend }) => trend !== null));

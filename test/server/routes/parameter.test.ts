@@ -19,8 +19,8 @@ import { schemaFaults } from './matches-schema';
 const NOW = Date.UTC(2026, 10, 21, 12);
 const time = queryTime('');
 
-describe('parameters', () => {
-  it('read what people write', () => {
+describe('parameters of an address', () => {
+  it('are read as people write them', () => {
     assert.deepEqual(pathJob.read('4711', NOW), { job: 4711, task: null });
     assert.deepEqual(pathJob.read('4711.3', NOW), { job: 4711, task: 3 });
     assert.equal(time.read('7d', NOW), NOW - 7 * 86_400_000);
@@ -42,7 +42,7 @@ describe('parameters', () => {
       assert.equal(queryAmount('').read(String(amount), NOW), amount);
   });
 
-  it('refuse what is invalid', () => {
+  it('are refused if they are invalid', () => {
     for (const text of ['', '0', '01', '-1', '4711.', '4711.0', '.3', '4711.3.1', '1e3', '99999999999', '４７'])
       assert.equal(pathJob.read(text, NOW), null, text);
     for (const text of [
@@ -71,7 +71,7 @@ describe('parameters', () => {
     assert.equal(queryWord('', ['cpu']).read('constructor', NOW), null);
   });
 
-  it('never throw, and take what their schema allows only', () => {
+  it('match their schema for any accepted text, and never throw', () => {
     const all: readonly Parameter<unknown>[] = [
       pathJob,
       pathName(''),

@@ -6,7 +6,7 @@ import { answer, AT, noAnswer, snapshot, workedExample } from '../../live/snapsh
 import { ask, liveStateOf, NOW, startTestSite, type Got } from '../test-site';
 import { USUAL_RULES } from '../../../src/record/request-rules';
 
-/** What the original server answered for the worked example; node02's two tasks of 103 are put together, a fault of it. */
+/** What the original server answered for the worked example, except that node02's two tasks of 103 are summed. */
 const QHOST = {
   node01: {
     num_proc: '16',
@@ -75,7 +75,7 @@ const envelope = (got: Got): Envelope => {
 };
 
 describe('/qhost and /qstat', () => {
-  it('are what QmemTools answered', async (t) => {
+  it('answer as QmemTools did', async (t) => {
     const site = await startTestSite(t);
     assert.deepEqual(envelope(await site.get('/qhost')), { success: true, message: '', data: QHOST });
     const qstat = await site.get('/qstat');
@@ -88,7 +88,7 @@ describe('/qhost and /qstat', () => {
     assert.deepEqual(Object.keys(envelope(await anonymous.get('/qstat')).data), ['anonymous']);
     assert.doesNotMatch((await anonymous.get('/qhost')).text, /alice|bob|serial|mpi/);
     const own = await startTestSite(t, { settings: { serve_names: 'own' } });
-    // QmemTools' word for an empty answer.
+    // QmemTools' message for an empty answer.
     assert.deepEqual(envelope(await own.get('/qstat')), { success: false, message: 'No data for qstat', data: {} });
     const { node01 } = envelope(await own.get('/qhost')).data;
     assert.deepEqual(node01, { num_proc: '16', mem_total: '62.8G', jobs: {} });
@@ -96,7 +96,7 @@ describe('/qhost and /qstat', () => {
 });
 
 describe('the faults of QmemTools’ server', () => {
-  it('1: a refresh that crashes stops neither the next one nor the answers, and is told', async (t) => {
+  it('1: a refresh that crashes is reported, and stops neither the next refresh nor the answers', async (t) => {
     const lines: string[] = [];
     let crash = false;
     const live = new LiveState({
@@ -153,7 +153,7 @@ describe('the faults of QmemTools’ server', () => {
     assert.equal((await site.get('/v1/live')).status, 200);
   });
 
-  it('8: refreshes that fail keep the last data, with its age as it grows', async (t) => {
+  it('8: failing refreshes keep the last data, with its growing age', async (t) => {
     let now = NOW;
     const live = liveStateOf(workedExample(), { now: () => now });
     const site = await startTestSite(t, { live, now: () => now });
@@ -179,7 +179,7 @@ describe('the faults of QmemTools’ server', () => {
     assert.equal(envelope(await site.get('/qstat')).success, true);
   });
 
-  it('a poller that has gone silent is told, too', async (t) => {
+  it('8: a poller that has stopped is reported with the age of the data', async (t) => {
     let now = NOW;
     const live = liveStateOf(workedExample(), { now: () => now });
     const site = await startTestSite(t, { live, now: () => now });
