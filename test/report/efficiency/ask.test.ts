@@ -190,7 +190,7 @@ describe('makeReport', () => {
     assert.deepEqual([risk, runs, request], [prediction.risk, prediction.runs, expected?.request]);
   });
 
-  it('lists a host as without jobs only if it had none in the whole period, including the first day and today', async () => {
+  it('lists a host as without jobs only if it had none in the whole period, its first day and today included', async () => {
     const month = openSqliteHistory(join(directory, 'hosts.db'), 0o600);
     const since = Date.UTC(2026, 9, 1);
     const until = Date.UTC(2026, 9, 31, 12);
