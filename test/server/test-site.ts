@@ -1,6 +1,6 @@
 import { request as httpRequest, type Agent, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import type { Snapshot } from '../../src/live/snapshot';
 import { viewCluster } from '../../src/live/view';
@@ -130,4 +130,11 @@ export async function startTestSite(t: Pick<TestContext, 'after'>, options: Test
     get: (path, headers = {}) => ask({ port }, { path, headers }),
     stop: server.stop,
   };
+}
+
+/** A site for all tests of a file or suite: started by the first of them that needs it, stopped after the last. */
+export function sharedSite(options: TestSiteOptions = {}): () => Promise<TestSite> {
+  let site: Promise<TestSite> | null = null;
+  after(async () => (await site)?.stop());
+  return () => (site ??= startTestSite({ after: () => undefined }, options));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { isCurrent, takesGzip } from '../../../src/server/http/send';
-import { ask, startTestSite } from '../test-site';
+import { ask, sharedSite } from '../test-site';
 
 describe('takesGzip', () => {
   it('follows RFC 9110', () => {
@@ -21,8 +21,10 @@ describe('isCurrent', () => {
 });
 
 describe('an answer', () => {
-  it('may be cached until the next poll, by its caller only', async (t) => {
-    const site = await startTestSite(t);
+  const defaultSite = sharedSite();
+
+  it('may be cached until the next poll, by its caller only', async () => {
+    const site = await defaultSite();
     const { headers } = await site.get('/v1/live');
     assert.equal(headers['cache-control'], 'private, max-age=5');
     assert.equal(headers['content-type'], 'application/json');
@@ -31,8 +33,8 @@ describe('an answer', () => {
     assert.equal(headers['access-control-allow-origin'], undefined);
   });
 
-  it('is not sent again to a client that has it, and changes its tag with its content', async (t) => {
-    const site = await startTestSite(t);
+  it('is not sent again to a client that has it, and changes its tag with its content', async () => {
+    const site = await defaultSite();
     const first = await site.get('/qhost');
     const etag = first.headers.etag ?? '';
     const again = await site.get('/qhost', { 'If-None-Match': etag });
@@ -42,16 +44,16 @@ describe('an answer', () => {
     assert.notEqual(other.headers.etag, etag);
   });
 
-  it('has the same headers without a body for HEAD', async (t) => {
-    const site = await startTestSite(t);
+  it('has the same headers without a body for HEAD', async () => {
+    const site = await defaultSite();
     const whole = await site.get('/qhost');
     const head = await ask({ port: site.port }, { path: '/qhost', method: 'HEAD' });
     assert.equal(head.bytes.length, 0);
     assert.deepEqual({ ...head.headers, date: '' }, { ...whole.headers, date: '' });
   });
 
-  it('is compressed for clients that accept it, if it is large', async (t) => {
-    const site = await startTestSite(t);
+  it('is compressed for clients that accept it, if it is large', async () => {
+    const site = await defaultSite();
     const plain = await site.get('/v1/live');
     const packed = await site.get('/v1/live', { 'Accept-Encoding': 'gzip' });
     assert.equal(packed.headers['content-encoding'], 'gzip');
@@ -62,8 +64,8 @@ describe('an answer', () => {
     assert.equal(small.headers['content-encoding'], undefined);
   });
 
-  it('is the same for all callers who see the same', async (t) => {
-    const site = await startTestSite(t);
+  it('is the same for all callers who see the same', async () => {
+    const site = await defaultSite();
     const bodies = await Promise.all(Array.from({ length: 20 }, () => site.get('/v1/hosts')));
     assert.equal(new Set(bodies.map(({ text }) => text)).size, 1);
   });
