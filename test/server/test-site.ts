@@ -13,6 +13,7 @@ import type { UserNames } from '../../src/server/access/name-service';
 import { AT, workedExample } from '../live/snapshots';
 import { USUAL_RULES } from '../../src/record/request-rules';
 import { temporaryDirectory } from '../support/temporary-directory';
+import { PATIENCE_MS } from '../support/until';
 
 export const NOW = AT + 5000;
 
@@ -104,6 +105,8 @@ export async function startTestSite(t: Pick<TestContext, 'after'>, options: Test
     await store.close();
   }
   const lines: string[] = [];
+  const path = settings.accounting ?? accounting;
+  const reading = { path, patienceMs: PATIENCE_MS, longestMs: PATIENCE_MS };
   const server = await startServer({
     settings: { ...DEFAULT_SETTINGS, accounting, ...settings },
     addresses: [
@@ -111,8 +114,8 @@ export async function startTestSite(t: Pick<TestContext, 'after'>, options: Test
       { kind: 'socket', path: socket },
     ],
     live: liveStateOf(snapshot),
-    accounting: new AccountingThread({ path: settings.accounting ?? accounting }),
-    advice: new AccountingThread({ path: settings.accounting ?? accounting }),
+    accounting: new AccountingThread(reading),
+    advice: new AccountingThread(reading),
     version: '1.2.3',
     log: (line) => void lines.push(line),
     names: testNames,
