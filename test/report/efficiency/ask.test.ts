@@ -257,7 +257,7 @@ describe('makeReport', () => {
       nodes: (query) => store.nodes(query),
     };
     const report = await makeReport(reader, MONTH);
-    assert.ok(queries.length < 150, String(requested.length));
+    assert.ok(queries.length < 150, String(queries.length));
     for (const { since, until, limit = 0, host, owner, fields } of queries) {
       // Only wait times are asked with a list of fields.
       assert.ok(limit <= (fields === undefined ? 501 : 5001));
