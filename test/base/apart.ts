@@ -3,16 +3,18 @@ import { spawnSync } from 'node:child_process';
 import { PATIENCE_MS } from '../support/until';
 
 const obstacle = (): string | false => {
-  if (process.getuid?.() !== 0) return 'makes namespaces, which root can';
-  return spawnSync('unshare', ['--mount', '--pid', '--fork', 'true']).status === 0 ? false : 'no namespaces';
+  if (process.getuid?.() !== 0) return 'only root can make namespaces';
+  return spawnSync('unshare', ['--mount', '--pid', '--fork', 'true']).status === 0
+    ? false
+    : 'namespaces can not be made here';
 };
 
-/** Options of a test that uses `apart`. */
+/** Options of a test that uses `apart`: it is skipped where namespaces can't be made. */
 export const apartOrNot = { skip: obstacle() };
 
 /**
- * Runs a shell script as root with processes of its own alone in /proc, and without Debian's word of where Grid Engine is.
- * Returns what it said, on one line.
+ * Runs a shell script as root in PID and mount namespaces of its own: /proc shows only its processes, and
+ * /etc/default/gridengine, where Debian names the cell, is empty. Returns its whole output on one line.
  */
 export function apart(script: string, words: readonly string[], env: Readonly<Record<string, string>> = {}): string {
   const hide = '[ ! -e /etc/default/gridengine ] || mount --bind /dev/null /etc/default/gridengine\n';

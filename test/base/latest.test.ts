@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Latest } from '../../src/base/latest';
 
-test('the values that were wanted last stay', () => {
+test('Latest keeps the most recently used values', () => {
   const latest = new Latest<string, number>(2);
   latest.set('a', 1);
   latest.set('b', 2);
@@ -23,7 +23,7 @@ test('the values that were wanted last stay', () => {
   assert.equal(latest.get('c'), undefined);
 });
 
-test('values of different sizes stay up to the size of all', () => {
+test('Latest keeps values up to a total size, and always the newest', () => {
   const latest = new Latest<string, string>(5, (text) => text.length);
   latest.set('a', 'xxx');
   latest.set('b', 'xx');

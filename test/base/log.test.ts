@@ -9,10 +9,10 @@ import { temporaryDirectory } from '../support/temporary-directory';
 import { reasonOf } from '../../src/base/user-error';
 import { until } from '../support/until';
 
-const noLogger = !existsSync('/usr/bin/logger') && 'there is no logger';
+const noLogger = !existsSync('/usr/bin/logger') && 'needs /usr/bin/logger';
 
 describe('reasonOf', () => {
-  it('is one line for any error', () => {
+  it('gives one line for any error', () => {
     assert.equal(reasonOf(new Error('first\nsecond')), 'first');
     assert.equal(reasonOf('text'), 'text');
     assert.equal(reasonOf(undefined), 'undefined');
@@ -20,9 +20,9 @@ describe('reasonOf', () => {
   });
 });
 
-const notRoot = process.getuid?.() !== 0 && 'only root has a mount namespace of its own';
+const notRoot = process.getuid?.() !== 0 && 'only root can make a mount namespace';
 
-/** What the system log gets of a program, in a mount namespace where /usr/bin/logger writes to a file. */
+/** The first `lines` or more lines that a program logs, in a mount namespace where /usr/bin/logger writes to a file. */
 async function logged(program: string, lines: number): Promise<readonly string[]> {
   const directory = temporaryDirectory();
   const file = join(directory, 'log');
@@ -40,12 +40,12 @@ async function logged(program: string, lines: number): Promise<readonly string[]
 }
 
 describe('the system log', () => {
-  it('gets one line for a warning, whatever is in it', { skip: notRoot || noLogger }, async () => {
+  it('gets one line for a warning, with control characters escaped', { skip: notRoot || noLogger }, async () => {
     const lines = await logged(`warn('outbox/x\\nqmemacct: all is well\\x1b[2J\\u202e: removed');`, 1);
     assert.deepEqual(lines, ['outbox/x\\x0aqmemacct: all is well\\x1b[2J\\u202e: removed']);
   });
 
-  it('gets so many in a time, and how many more there were', { skip: notRoot || noLogger }, async () => {
+  it('gets at most ten lines of one process, and the number left out', { skip: notRoot || noLogger }, async () => {
     const lines = await logged(`for (let i = 0; i < 25; i++) warn('message ' + i);`, 11);
     const expected = Array.from({ length: 10 }, (_, index) => `message ${index}`);
     assert.deepEqual([...lines].sort(), [...expected, '15 more lines left out'].sort());
@@ -53,7 +53,7 @@ describe('the system log', () => {
 });
 
 describe('LimitedLog', () => {
-  it('counts anew in each window', (t) => {
+  it('limits lines per window, counts those left out and cuts long ones', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const lines: string[] = [];
     const log = new LimitedLog((line) => lines.push(line), { most: 2, windowMs: 1000 });
@@ -75,8 +75,8 @@ describe('LimitedLog', () => {
   });
 });
 
-describe('lines of all processes of a host', () => {
-  it('are limited together, and those left out are counted once', () => {
+describe('log lines of all processes of a host', () => {
+  it('share one limit per window, and lines left out are reported once', () => {
     const directory = temporaryDirectory();
     const limits = { most: 3, windowMs: 1000 };
     const [one, other] = [new SharedLogLimit(directory, limits), new SharedLogLimit(directory, limits)];
@@ -87,7 +87,7 @@ describe('lines of all processes of a host', () => {
     assert.deepEqual(readdirSync(directory), ['log-lines.6']);
   });
 
-  it('are not more when many processes write at once', async () => {
+  it('stay within the limit when several processes write at once', async () => {
     const directory = temporaryDirectory();
     const script = `
       const { SharedLogLimit } = require(process.argv[1]);
@@ -104,7 +104,7 @@ describe('lines of all processes of a host', () => {
     assert.ok(written > 0 && written <= 10, `${written} lines`);
   });
 
-  it('are limited by each process alone where the directory is missing', () => {
+  it('are not limited together where the directory is missing', () => {
     assert.deepEqual(new SharedLogLimit('/no/such/directory').take(), { allowed: true, leftOut: 0 });
   });
 });
@@ -118,7 +118,7 @@ describe('warn', () => {
     });
   }
 
-  it('goes to the terminal where there is one to tell', () => {
+  it('writes every line to stderr with QMEMACCT_LOG=stderr', () => {
     const { status, stderr } = warned({ QMEMACCT_LOG: 'stderr' });
     assert.equal(status, 0);
     assert.equal(stderr.split('\n').filter((line) => line.startsWith('qmemacct: message ')).length, 15);

@@ -3,15 +3,15 @@ import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { inheritedFlags, samplerFlags, tuningFlags } from '../../src/base/node-flags';
 
-describe('options of Node', () => {
-  it('are known to this Node, those for hook.conf among them', () => {
+describe('Node options', () => {
+  it('for a sampler are accepted by this Node and include those for hook.conf', () => {
     const { status, stdout } = spawnSync(process.execPath, [...samplerFlags(), '-p', '40 + 2'], { encoding: 'utf8' });
     assert.equal(status, 0);
     assert.equal(stdout, '42\n');
     for (const flag of tuningFlags()) assert.ok(samplerFlags().includes(flag));
   });
 
-  it('are handed on, but for those of a test runner, a debugger or code given as a word', () => {
+  it('are inherited, except those of a test runner, a debugger or code on the command line', () => {
     const own = ['--single-threaded', '--jitless', '--max-old-space-size=24', '--no-memory-reducer', '--cpu-prof'];
     assert.deepEqual(inheritedFlags(own), own);
     for (const foreign of [
@@ -29,7 +29,7 @@ describe('options of Node', () => {
       assert.deepEqual(inheritedFlags([...foreign, ...own]), own, foreign.join(' '));
   });
 
-  it('of `node -e` start nothing a second time', () => {
+  it('inherited from `node -e` do not run its code again', () => {
     const code = `console.log(JSON.stringify(require(${JSON.stringify(require.resolve('../../src/base/node-flags'))}).inheritedFlags()))`;
     const { stdout } = spawnSync(process.execPath, ['--single-threaded', '-e', code], { encoding: 'utf8' });
     assert.equal(stdout, '["--single-threaded"]\n');

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
 
 describe('packageRoot', () => {
-  it('holds what is installed', () => {
+  it('is the directory with package.json, bin, hooks and sql', () => {
     const { name } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { readonly name: string };
     assert.equal(name, 'qmemacct');
     for (const part of ['bin', 'hooks', 'sql/node']) assert.ok(existsSync(join(packageRoot(), part)), part);

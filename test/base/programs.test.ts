@@ -5,23 +5,23 @@ import { describe, it } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
 import { PROGRAMS, programPath } from '../../src/base/programs';
 
-describe('the programs that Node is started with', () => {
-  it('are there', () => {
+describe('the list of programs started with Node', () => {
+  it('names only files that exist', () => {
     for (const program of PROGRAMS) assert.ok(existsSync(programPath(program)), program);
   });
 
-  it('are all that is found by where a file lies: a bundle lies elsewhere', () => {
+  it('is the only way to find a file: no other source uses __dirname, which differs in a bundle', () => {
     const directory = join(packageRoot(), 'src');
-    const users = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(
+    const sources = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(
       (path) => path.endsWith('.ts') && readFileSync(join(directory, path), 'utf8').includes('__dirname'),
     );
-    assert.deepEqual(users, ['base/package-root.ts']);
+    assert.deepEqual(sources, ['base/package-root.ts']);
   });
 
-  it('include those that the hooks start, so that a release has them', () => {
+  it('includes the programs that hooks start, so that a release has them', () => {
     const directory = join(packageRoot(), 'hooks');
     const hooks = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
-    // common.sh is handed the names of those of the sampler.
+    // common.sh gets the names of the sampler's programs as arguments of qm_node.
     const started = hooks.flatMap((text) => [
       ...[...text.matchAll(/dist\/src\/([\w/-]+)\.js/g)].map(([, program]) => program),
       ...[...text.matchAll(/\bqm_node (\w+)\.js/g)].map(([, program]) => `sampler/${program}`),

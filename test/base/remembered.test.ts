@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { remembered } from '../../src/base/remembered';
 
-it('makes each value once, and begins anew when they are too many', () => {
+it('remembered makes each value once, until the cache is full and is emptied', () => {
   const made: number[] = [];
   const square = remembered((key: number) => {
     made.push(key);
@@ -12,7 +12,7 @@ it('makes each value once, and begins anew when they are too many', () => {
   assert.deepEqual(made, [1, 2, 3, 1]);
 });
 
-it('keeps nothing of what could not be made', () => {
+it('remembered does not cache an error', () => {
   let works = false;
   const once = remembered((key: string) => {
     if (!works) throw new Error('not yet');

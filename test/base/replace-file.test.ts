@@ -7,7 +7,7 @@ import { noRoomFor } from '../support/full-disk';
 import { temporaryDirectory } from '../support/temporary-directory';
 
 describe('replaceFile', () => {
-  it('leaves the old file, and nothing else, where the disk is full', (t) => {
+  it('leaves only the old file when the disk is full', (t) => {
     const directory = temporaryDirectory();
     const path = join(directory, 'a');
     replaceFile(path, 'old', 0o600);
@@ -17,7 +17,7 @@ describe('replaceFile', () => {
     assert.equal(readFileSync(path, 'utf8'), 'old');
   });
 
-  it('follows no link that lies at the temporary name', () => {
+  it('does not follow a link at the name of its temporary file', () => {
     const directory = temporaryDirectory();
     const [path, other] = [join(directory, 'a'), join(directory, 'other')];
     writeFileSync(other, "another user's");

@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { readSecret } from '../../src/base/secret-file';
 import { temporaryDirectory } from '../support/temporary-directory';
 
-it('reads a secret from a file that nobody else reads, and from no other', () => {
+it('reads a secret only from a regular file that nobody else can read, and not through a link', () => {
   const directory = temporaryDirectory();
   const path = join(directory, 'password');
   writeFileSync(path, 'se cret\nrest\n', { mode: 0o600 });

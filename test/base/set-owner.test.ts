@@ -18,11 +18,11 @@ import { makeNightPlaces } from '../../src/cli/nightly/report-files';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
 
-const asRoot = { skip: process.getuid?.() === 0 ? false : 'gives files away, which root alone can' };
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'only root can give files away' };
 const USER = 65_534;
 
-/** `user/link` is a user's, and leads for now to `root`, with `inside` in it. */
-function trap(): string {
+/** Makes `user/link`, a link of an ordinary user that leads to `root`, in which `inside` lies. Returns its directory. */
+function directoryWithUsersLink(): string {
   const top = temporaryDirectory(0o755);
   for (const name of ['root', 'root/inside', 'user']) mkdirSync(join(top, name), { mode: 0o700 });
   writeFileSync(join(top, 'root/file'), '', { mode: 0o600 });
@@ -37,19 +37,19 @@ const shapeOf = (path: string): string => {
 };
 
 async function apply(steps: readonly Step[]): Promise<string> {
-  const said: string[] = [];
+  const output: string[] = [];
   for (const step of steps)
     try {
-      said.push((await step.apply()) ?? '');
+      output.push((await step.apply()) ?? '');
     } catch (error) {
-      said.push(String(error));
+      output.push(String(error));
     }
-  return said.join('\n');
+  return output.join('\n');
 }
 
-describe('what root gives away', asRoot, () => {
-  it("is not a directory that a user's link leads to", async () => {
-    const top = trap();
+describe('root', asRoot, () => {
+  it("does not give away a directory that a user's link leads to", async () => {
+    const top = directoryWithUsersLink();
     const path = join(top, 'user/link/inside');
     assert.match(
       await apply(directorySteps({ path, mode: 0o755, uid: USER, gid: USER })),
@@ -58,8 +58,8 @@ describe('what root gives away', asRoot, () => {
     assert.equal(shapeOf(join(top, 'root/inside')), '0 700 2');
   });
 
-  it("is no accounting directory in a place of root's that a user chose; the deliverer makes it where he may", async () => {
-    const top = trap();
+  it("makes no accounting directory through a user's link, but in the user's directory and in its own", async () => {
+    const top = directoryWithUsersLink();
     const stepsFor = (path: string): readonly Step[] =>
       accountingDirectorySteps({ ...DEFAULT_SETTINGS, deliver_as: 'nobody', accounting: join(path, 'a.db') });
     assert.match(await apply(stepsFor(join(top, 'user/link/accounting'))), /make it on a host that may, for nobody/);
@@ -71,8 +71,8 @@ describe('what root gives away', asRoot, () => {
     assert.equal(shapeOf(join(top, 'root/accounting')), `${USER} 2750 2`);
   });
 
-  it("is not closed to others where it is somebody else's by now", async () => {
-    const top = trap();
+  it('leaves the mode of an accounting directory whose owner has changed since the step was planned', async () => {
+    const top = directoryWithUsersLink();
     const [path, other] = [join(top, 'user/accounting'), join(top, 'root/inside')];
     mkdirSync(path);
     lchownSync(path, USER, USER);
@@ -88,8 +88,8 @@ describe('what root gives away', asRoot, () => {
     assert.equal(shapeOf(path), '0 700 2');
   });
 
-  it('is not a directory for the nights there either', () => {
-    const top = trap();
+  it('makes no directories for nightly reports there either', () => {
+    const top = directoryWithUsersLink();
     const inside = join(top, 'user/link/inside');
     makeNightPlaces({
       ...DEFAULT_SETTINGS,

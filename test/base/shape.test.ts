@@ -36,12 +36,12 @@ function errorOf(shape: Shape<unknown>, value: unknown): string | null {
 }
 
 describe('a shape', () => {
-  it('may leave an optional member out', () => {
+  it('leaves out an optional member that is undefined or null', () => {
     const without: ValueOf<typeof person> = { name: 'a', age: null, tags: [] };
     for (const nick of [undefined, null]) assert.deepEqual(person.read({ ...without, nick }), without);
   });
 
-  it('gives back what was asked for, in its normal form, and nothing else', () => {
+  it('returns only the members that it describes, in their normal form', () => {
     assert.deepEqual(person.read({ name: 'a', age: 1, nick: 'b', tags: ['c'], more: 1 }), {
       name: 'a',
       age: 1,
@@ -58,7 +58,7 @@ describe('a shape', () => {
     assert.equal(refined(number(), String).read(5), '5');
   });
 
-  it('names the place of what is wrong', () => {
+  it('names the member that is wrong', () => {
     const cases: readonly (readonly [Shape<unknown>, unknown, string])[] = [
       [person, { name: 'a', tags: ['b', 3] }, 'tags[1] is not a string'],
       [list(person, 5), [{ name: 'a', tags: [] }, { tags: [] }], '[1].name is not a string'],
@@ -82,7 +82,7 @@ describe('a shape', () => {
     }
   });
 
-  it('of anything gives a value or an error, and never throws', () => {
+  it('gives a value or an error for any input, and never throws', () => {
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: true }), (value) => {
         const checked = check(person, value, 'it');

@@ -5,27 +5,27 @@ import { describe, it } from 'node:test';
 import { untrusted } from '../../src/base/trusted-path';
 import { temporaryDirectory } from '../support/temporary-directory';
 
-const asRoot = { skip: process.getuid?.() === 0 ? false : 'gives files away, which root alone can' };
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'only root can give files away' };
 const USER = 65_534;
 
-function place(): string {
+function directoryWithFile(): string {
   const top = temporaryDirectory(0o755);
   mkdirSync(join(top, 'a/b'), { recursive: true });
   writeFileSync(join(top, 'a/b/file'), '');
   return top;
 }
 
-describe("a path that is root's alone", asRoot, () => {
-  it('is trusted as far as it is there, below a sticky directory too', () => {
-    const top = place();
+describe('a path', asRoot, () => {
+  it('of root is trusted, below a sticky directory too, even if its end is missing', () => {
+    const top = directoryWithFile();
     for (const path of ['', 'a/b/file', 'a/b/none/at/all', 'a/../a/./b//file'])
       assert.equal(untrusted(`${top}/${path}`), null, path);
     assert.equal(untrusted('/'), null);
     assert.equal(untrusted('relative/path'), 'relative/path is not an absolute path');
   });
 
-  it('is not where anybody else owns or may write to a part of it', () => {
-    const top = place();
+  it('is not trusted if another account owns or may write to a part of it', () => {
+    const top = directoryWithFile();
     const file = join(top, 'a/b/file');
     chownSync(file, USER, 0);
     assert.equal(untrusted(file), `${file} belongs to uid ${USER}`);
@@ -42,31 +42,31 @@ describe("a path that is root's alone", asRoot, () => {
     assert.equal(untrusted(file), `${join(top, 'a')} belongs to uid ${USER}`);
   });
 
-  it('is not where others may put something that is not there yet', () => {
-    const top = place();
+  it('is not trusted if others may create its missing end', () => {
+    const top = directoryWithFile();
     chmodSync(join(top, 'a/b'), 0o1777);
     assert.equal(untrusted(join(top, 'a/b/none')), `everyone can write to ${join(top, 'a/b')}`);
     assert.equal(untrusted(join(top, 'a/b')), `everyone can write to ${join(top, 'a/b')}`);
     assert.equal(untrusted(join(top, 'a/b/file')), null);
   });
 
-  it('is judged by each link on the way, not by its end alone', () => {
-    const top = place();
+  it('is not trusted if others could change a link on the way', () => {
+    const top = directoryWithFile();
     const own = join(top, 'own');
     mkdirSync(own);
     symlinkSync('../a/b', join(own, 'relative'));
     symlinkSync(join(top, 'a'), join(top, 'absolute'));
     assert.equal(untrusted(join(own, 'relative/file')), null);
     assert.equal(untrusted(join(top, 'absolute/b/file')), null);
-    // Its end is root's, but the user can point the link elsewhere.
+    // The file is root's, but the user can make the link lead elsewhere.
     chownSync(own, USER, USER);
     assert.equal(untrusted(join(own, 'relative/file')), `${own} belongs to uid ${USER}`);
     symlinkSync(join(own, 'relative'), join(top, 'through'));
     assert.equal(untrusted(join(top, 'through/file')), `${own} belongs to uid ${USER}`);
   });
 
-  it("is not where a user's link lies in a sticky directory, or links never end", () => {
-    const top = place();
+  it("is not trusted through a user's link in a sticky directory, or if its links form a loop", () => {
+    const top = directoryWithFile();
     const sticky = join(top, 'sticky');
     mkdirSync(sticky);
     chmodSync(sticky, 0o1777);
