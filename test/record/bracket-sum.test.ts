@@ -26,14 +26,14 @@ function part(lower: number, upper: number | null, more: Partial<Bracket> = {}, 
 }
 
 describe('sumOfBrackets', () => {
-  it('leaves a single bracket alone, and knows nothing of nothing', () => {
+  it('returns a single bracket itself, and null if no bracket is known', () => {
     const only = part(5, 9);
     assert.equal(sumOfBrackets([only], []), only.bracket);
     assert.equal(sumOfBrackets([], ['unseen-host']), null);
     assert.equal(sumOfBrackets([{ ...only, bracket: null }], []), null);
   });
 
-  it('tells of the part that held most, and widens by the slack of all', () => {
+  it('takes time and command from the part that held most, and adds up the slack of all parts', () => {
     const sum = sumOfBrackets(
       [part(5, 9), part(7, 8, { command: 'b.out', at: null, sources: ['exit-record', 'sample'] })],
       [],
@@ -51,7 +51,7 @@ describe('sumOfBrackets', () => {
     });
   });
 
-  it('is exact only where its own ends are close, proved only where every part is', () => {
+  it('is exact only if its own bounds are close, and proved only if every part is', () => {
     const wide = sumOfBrackets(
       [part(10 * MIB, 10 * MIB, { exact: true }), part(10 * MIB, 10 * MIB, { exact: true })],
       [],
@@ -61,7 +61,7 @@ describe('sumOfBrackets', () => {
     assert.deepEqual([guessed?.upper_bytes, guessed?.proved, guessed?.exact], [4, false, false]);
   });
 
-  it('says why it is open', () => {
+  it('says why its upper bound is open', () => {
     assert.deepEqual(sumOfBrackets([part(1, null, { open: [] }), part(1, 2)], [])?.open, ['no-samples']);
     assert.deepEqual(sumOfBrackets([part(1, 2)], ['unseen-host'])?.open, ['unseen-host']);
     assert.deepEqual(sumOfBrackets([part(1, 2)], ['unseen-host'])?.proved, false);
@@ -69,14 +69,14 @@ describe('sumOfBrackets', () => {
 });
 
 describe('largestOfBrackets', () => {
-  it('takes the largest ends', () => {
+  it('takes the largest lower bound and the largest upper bound', () => {
     const largest = largestOfBrackets([part(5, 9), part(7, 8, {}, 'b')], []);
     assert.deepEqual([largest?.lower_bytes, largest?.upper_bytes, largest?.slack_bytes], [7, 9, 10]);
     assert.equal(largestOfBrackets([part(5, null), part(7, 8)], [])?.upper_bytes, null);
     assert.equal(largestOfBrackets([], []), null);
   });
 
-  it('rests on a limit only where nothing that was measured is as large', () => {
+  it('names the limit as a source only if no measured upper bound is larger', () => {
     const limited = part(5, 9, { sources: ['mark', 'limit'] });
     assert.ok(largestOfBrackets([limited, part(7, 8)], [])?.sources.includes('limit'));
     assert.ok(!largestOfBrackets([limited, part(7, 10)], [])?.sources.includes('limit'));

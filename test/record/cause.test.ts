@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { killedByMemory, memoryEnd } from '../../src/record/cause';
-import type { Bracket, JobRecord } from '../../src/record/record';
+import type { Bracket, GridEngineAccount, JobRecord } from '../../src/record/record';
 import { killedAtLimit, ordinary, openBracket } from '../report/sample-records';
 import { arbitraryRecord } from '../accounting/arbitrary-record';
 import { accountOf } from '../support/records';
-import type { GridEngineAccount } from '../../src/record/record';
 
 const GIB = 1024 ** 3;
 
@@ -29,7 +28,7 @@ describe('killedByMemory', () => {
   const is = (expected: boolean, changes: Partial<JobRecord>): void =>
     assert.equal(killedByMemory({ ...ordinary, ...changes }), expected);
 
-  it('is a kill near the limit, refused memory, or a kill by the kernel', () => {
+  it('is true of a kill near the limit, of refused memory and of a kill by the kernel', () => {
     assert.equal(memoryEnd(killedAtLimit)?.by, 'execd');
     is(true, { ...KILLED, peak_rss_swap: openBracket(15 * GIB, null, null) });
     is(false, { ...KILLED, peak_rss_swap: openBracket(14 * GIB, null, null) });
@@ -45,26 +44,26 @@ describe('killedByMemory', () => {
     is(false, { exit_status: 1, metrics: { cgroup_oom_kills: 0 } });
   });
 
-  it('is no end of a job that failed before it ran, or whose epilog failed', () => {
+  it('is false for a job that failed before it ran or whose epilog failed', () => {
     is(false, { ...KILLED, failed: 8, peak_rss_swap: openBracket(16 * GIB, null, null) });
     is(false, { exit_status: 0, failed: 15, peak_process_vmem: openBracket(16 * GIB, null, null) });
   });
 
-  it('is what Grid Engine alone calls a kill for a limit, where no exit status is known', () => {
+  it('is true without an exit status only if Grid Engine reports a limit as the cause', () => {
     const unknown = { exit_status: null, signal: null, peak_rss_swap: openBracket(15 * GIB, null, null) };
     is(true, { ...unknown, failed: 37 });
     is(false, unknown);
   });
 
-  it("knows a job that nobody sampled by Grid Engine's own peak", () => {
+  it("takes Grid Engine's maxvmem for a job without peaks, unless it may be the reserved amount", () => {
     is(true, { ...NO_PEAKS, ...KILLED, signal: null, grid_engine: account(16.1 * GIB) });
     is(false, { ...NO_PEAKS, ...KILLED, signal: null, grid_engine: account(2 * GIB) });
-    // What was reserved stands there with ACCT_RESERVED_USAGE.
+    // Exactly the limit: with ACCT_RESERVED_USAGE maxvmem is the reserved amount.
     for (const failed of [37, 100])
       is(false, { ...NO_PEAKS, ...KILLED, signal: null, failed, grid_engine: account(16 * GIB) });
   });
 
-  it('has execd allow all slots what is requested once for the job, the kernel each process that alone', () => {
+  it('compares a request per job times the slots with all processes, the request alone with each process', () => {
     const h_vmem = { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'job' } as const;
     is(false, { ...KILLED, h_vmem, peak_rss_swap: openBracket(8 * GIB, null, null) });
     is(true, { ...KILLED, h_vmem, peak_rss_swap: openBracket(15 * GIB, null, null) });
@@ -72,7 +71,7 @@ describe('killedByMemory', () => {
     is(true, { exit_status: 1, h_vmem, peak_process_vmem: openBracket(3.9 * GIB, null, null) });
   });
 
-  it("knows a task that execd killed between two looks of the sampler by the task's own line", () => {
+  it("judges a slave task that execd killed between two samples by the task's own accounting line", () => {
     const task = {
       ...KILLED,
       failed: 100,
@@ -86,13 +85,13 @@ describe('killedByMemory', () => {
     is(false, { ...task, exit_status: 1, signal: 0, failed: 0, grid_engine: account(16.1 * GIB) });
   });
 
-  it('is nothing that ended well, has no limit, or of which the end is unknown', () => {
+  it('is false for a job that ended well, has no limit or an unknown end', () => {
     is(false, { peak_rss_swap: openBracket(16 * GIB, null, null) });
     is(false, { ...KILLED, h_vmem: null, peak_rss_swap: openBracket(16 * GIB, null, null) });
     is(false, { exit_status: null, signal: null, peak_rss_swap: openBracket(16 * GIB, null, null) });
   });
 
-  it('stays true of a job that held more or was granted less', () => {
+  it('stays true if the job had used more or had a lower limit', () => {
     fc.assert(
       fc.property(
         arbitraryRecord(),

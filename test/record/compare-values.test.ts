@@ -6,7 +6,7 @@ import { compareValues } from '../../src/record/compare-values';
 const value = fc.jsonValue({ maxDepth: 3 }).map((json) => JSON.parse(JSON.stringify(json)) as unknown);
 
 describe('compareValues', () => {
-  it('is a total order, in which only the same are equal', () => {
+  it('is a total order in which only identical values are equal', () => {
     fc.assert(
       fc.property(value, value, value, (a, b, c) => {
         const [ab, ba] = [compareValues(a, b), compareValues(b, a)];
@@ -19,7 +19,7 @@ describe('compareValues', () => {
     );
   });
 
-  it('takes kind before value, items one by one, keys in their order, text by its UTF-8', () => {
+  it('compares types first, then items one by one, keys in their order and text by its UTF-8', () => {
     const ascending = [
       null,
       false,

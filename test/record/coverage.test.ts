@@ -4,10 +4,10 @@ import { coverageReason, isSampled } from '../../src/record/coverage';
 import type { JobRecord } from '../../src/record/record';
 import { job, lineOf, T0 } from '../accounting/suite/fixture';
 
-const unseen = { samples: 0, peak_rss: null, rss_byte_seconds: null } as const;
-const said = (note: string): JobRecord => job(1, T0, { ...unseen, notes: ['Something else.', note] });
+const unsampled = { samples: 0, peak_rss: null, rss_byte_seconds: null } as const;
+const withNote = (note: string): JobRecord => job(1, T0, { ...unsampled, notes: ['Something else.', note] });
 
-it('tells why a job has no samples, or only some', () => {
+it('coverageReason says why a job has no samples, or only some', () => {
   const cases: readonly (readonly [JobRecord, string])[] = [
     [job(1, T0), 'sampled'],
     [job(1, T0, { status: 'lost' }), 'sampler-lost'],
@@ -17,13 +17,13 @@ it('tells why a job has no samples, or only some', () => {
       }),
       'sampler-lost',
     ],
-    [said('Not sampled: the sampler did not start or died before its first saved sample.'), 'sampler-lost'],
+    [withNote('Not sampled: the sampler did not start or died before its first saved sample.'), 'sampler-lost'],
     [
-      said("Not sampled: the job's limit of 10 descriptors leaves no room for a sampler and could not be lifted."),
+      withNote("Not sampled: the job's limit of 10 descriptors leaves no room for a sampler and could not be lifted."),
       'limits',
     ],
-    [said('Not sampled: the prolog left no run directory.'), 'other'],
-    [job(1, T0, { ...unseen, trust: 'self-reported' }), 'unprivileged'],
+    [withNote('Not sampled: the prolog left no run directory.'), 'other'],
+    [job(1, T0, { ...unsampled, trust: 'self-reported' }), 'unprivileged'],
     [lineOf(job(1, T0)), 'no-hooks'],
     [lineOf(job(1, T0), { failed: 1 }), 'never-started'],
     [lineOf(job(1, T0), { started_at: null, wallclock_seconds: 0, failed: 0 }), 'never-started'],
@@ -32,7 +32,7 @@ it('tells why a job has no samples, or only some', () => {
   for (const [record, reason] of cases) assert.equal(coverageReason(record), reason, record.notes.join(' '));
 });
 
-it('calls a job sampled that has samples', () => {
+it('isSampled is true only if the job has samples', () => {
   assert.deepEqual(
     [null, 0, 1].map((samples) => isSampled(job(1, T0, { samples }))),
     [false, false, true],

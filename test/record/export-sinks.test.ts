@@ -22,7 +22,7 @@ function problem(...tables: readonly Readonly<Record<string, string | null>>[]):
 }
 
 describe('[[export]]', () => {
-  it('is a sink with the usual values where nothing else is said', () => {
+  it('is a sink with default values for the keys that are not given', () => {
     assert.deepEqual(parseSettings(tableOf({ labels: '{ site = "x" }' }), 'x.toml').export, [
       {
         name: 'a',
@@ -46,7 +46,7 @@ describe('[[export]]', () => {
       assert.equal(parseSettings(tableOf(changes), 'x.toml').export.length, 1);
   });
 
-  it('says in one line what is wrong with it', () => {
+  it('is refused with one line that names what is wrong', () => {
     for (const [changes, expected] of [
       [
         { kind: '"kafka"' },

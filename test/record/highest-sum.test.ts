@@ -6,31 +6,31 @@ import { highestSum, type HeldValue } from '../../src/record/highest-sum';
 const span = (clock: string, from: number, to: number, value: number): HeldValue => ({ clock, from, to, value });
 
 describe('highestSum', () => {
-  it('is nothing of nothing', () => {
+  it('is 0 without values', () => {
     assert.equal(highestSum([]), 0);
   });
 
-  it('adds what overlaps by one clock, ends included', () => {
+  it('adds values that overlap by one clock, with both ends included', () => {
     assert.equal(highestSum([span('a', 0, 10, 3), span('a', 5, 20, 4), span('a', 21, 30, 5)]), 7);
     assert.equal(highestSum([span('a', 0, 10, 3), span('a', 10, 20, 4)]), 7);
     assert.equal(highestSum([span('a', 0, 10, 3), span('a', 10.5, 20, 4)]), 4);
     assert.equal(highestSum([span('a', 5, 5, 3), span('a', 5, 2, 1)]), 4);
   });
 
-  it('adds what may overlap by two clocks that are 2 s apart, but not what one clock keeps apart', () => {
+  it('adds values of two clocks up to 4 s apart, but not consecutive values of one clock', () => {
     assert.equal(highestSum([span('a', 0, 10_000, 3), span('b', 14_000, 20_000, 4)]), 7);
     assert.equal(highestSum([span('a', 0, 10_000, 3), span('b', 14_001, 20_000, 4)]), 4);
     const inTurn = [span('a', 0, 10_000, 3), span('a', 10_001, 20_000, 5), span('b', 0, 20_000, 1)];
     assert.equal(highestSum(inTurn), 6);
   });
 
-  it('takes unknown beginnings and ends', () => {
+  it('allows unknown beginnings and ends', () => {
     const spans = [span('a', -Infinity, Infinity, 3), span('b', -Infinity, 10, 4), span('b', 9000, Infinity, 5)];
     assert.equal(highestSum(spans), 8);
     assert.equal(highestSum([...spans, span('a', -Infinity, Infinity, 1)]), 9);
   });
 
-  it('is what trying every moment gives, for one clock', () => {
+  it('is the highest sum at any moment, for one clock', () => {
     const spans = fc.array(
       fc.record({
         clock: fc.constant('a'),
@@ -52,7 +52,7 @@ describe('highestSum', () => {
     );
   });
 
-  it('is between the largest value and the sum of all, and no less with more', () => {
+  it('lies between the largest value and the sum of all, and never shrinks with a further value', () => {
     const one = fc.record({
       clock: fc.constantFrom('a', 'b', 'c'),
       from: fc.nat({ max: 30_000 }),

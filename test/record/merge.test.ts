@@ -8,11 +8,11 @@ import type { JobRecord, RecordStatus, Trust } from '../../src/record/record';
 import { arbitraryRecord } from '../accounting/arbitrary-record';
 import { bracketOf, recordOf } from '../support/records';
 
-function made(trust: Trust, status: RecordStatus, revision: number, fields: Partial<JobRecord> = {}): StoredRecord {
+function account(trust: Trust, status: RecordStatus, revision: number, fields: Partial<JobRecord> = {}): StoredRecord {
   return asStored(recordOf({ status, trust, revision, ...fields }));
 }
 
-/** Merges both ways round, which must not matter. */
+/** Merges two records, in both orders, which must not matter. */
 function merged(a: StoredRecord, b: StoredRecord): StoredRecord {
   const result = mergeRecords(a, b);
   assert.deepEqual(mergeRecords(b, a), result);
@@ -50,7 +50,7 @@ describe('mergeRecords: laws', () => {
     );
   });
 
-  it('does not depend on the order or the repetition of many', () => {
+  it('does not depend on the order or the repetition of many records', () => {
     fc.assert(
       fc.property(fc.array(stored, { minLength: 1, maxLength: 6 }), fc.infiniteStream(fc.nat()), (records, stream) => {
         const all = (list: readonly StoredRecord[]): StoredRecord => list.reduce((a, b) => mergeRecords(a, b));
@@ -72,12 +72,12 @@ describe('mergeRecords: laws', () => {
   });
 });
 
-describe('mergeRecords: an end that nobody saw', () => {
+describe('mergeRecords: a job whose end no sampler saw', () => {
   const peak = bracketOf(5, 7);
-  const heartbeat = made('root', 'running', 1, { samples: 15, peak_rss: peak });
-  const line = made('accounting', 'unsampled', 9, { failed: 0, exit_status: 0, notes: [NOT_SEEN, 'x'] });
+  const heartbeat = account('root', 'running', 1, { samples: 15, peak_rss: peak });
+  const line = account('accounting', 'unsampled', 9, { failed: 0, exit_status: 0, notes: [NOT_SEEN, 'x'] });
 
-  it('opens the bounds of what was held so far, and calls the job lost, not unsampled', () => {
+  it('opens the upper bounds of the peaks so far, and makes the status lost, not unsampled', () => {
     const { record } = merged(heartbeat, line);
     assert.deepEqual([record.status, record.notes, record.exit_status], ['lost', ['x'], 0]);
     assert.deepEqual(record.peak_rss, {
@@ -89,65 +89,65 @@ describe('mergeRecords: an end that nobody saw', () => {
     });
   });
 
-  it('gives way to the account of the end', () => {
-    const last = made('root', 'finished', 2, { samples: 20, peak_rss: { ...peak, upper_bytes: 9 } });
+  it('takes the closed bounds of a later record of the end', () => {
+    const last = account('root', 'finished', 2, { samples: 20, peak_rss: { ...peak, upper_bytes: 9 } });
     const { record } = merged(merged(heartbeat, line), last);
     assert.deepEqual([record.status, record.peak_rss?.upper_bytes, record.peak_rss?.open], ['finished', 9, []]);
   });
 
-  it('says nothing of it where no sample is known', () => {
-    const { record } = merged(made('root', 'running', 1, { owner: 'bob' }), line);
+  it('stays unsampled if no sample is known', () => {
+    const { record } = merged(account('root', 'running', 1, { owner: 'bob' }), line);
     assert.deepEqual([record.status, record.notes], ['unsampled', [NOT_SEEN, 'x']]);
   });
 });
 
 describe('mergeRecords: ranks', () => {
-  it('takes the field of the better rank, and fills its gaps from the lesser one', () => {
-    const root = made('root', 'finished', 1, { owner: 'bob', cpu_seconds: 10 });
-    const usage = made('usage', 'finished', 9, { owner: 'eve', cpu_seconds: 99, exit_status: 3 });
+  it('takes fields of the better rank, and fills gaps from the lesser one', () => {
+    const root = account('root', 'finished', 1, { owner: 'bob', cpu_seconds: 10 });
+    const usage = account('usage', 'finished', 9, { owner: 'eve', cpu_seconds: 99, exit_status: 3 });
     const { record, provenance } = merged(root, usage);
     assert.deepEqual([record.owner, record.cpu_seconds, record.exit_status], ['bob', 10, 3]);
     assert.deepEqual([record.trust, record.revision], ['root', 1]);
     assert.deepEqual(provenance, { exit_status: { trust: 'usage', revision: 9, ended: true } });
   });
 
-  it('takes the later revision of one rank', () => {
+  it('takes fields of the later revision within one rank', () => {
     const { record } = merged(
-      made('root', 'finished', 1, { cpu_seconds: 10, processes: 4 }),
-      made('root', 'finished', 2, { cpu_seconds: 20 }),
+      account('root', 'finished', 1, { cpu_seconds: 10, processes: 4 }),
+      account('root', 'finished', 2, { cpu_seconds: 20 }),
     );
     assert.deepEqual([record.cpu_seconds, record.processes, record.revision], [20, 4, 2]);
   });
 
   it("takes Grid Engine's failed code from accounting only", () => {
-    const root = made('root', 'finished', 1, { failed: 100 });
+    const root = account('root', 'finished', 1, { failed: 100 });
     assert.equal(root.record.failed, null);
-    const { record } = merged(root, made('accounting', 'finished', 2, { failed: 37 }));
+    const { record } = merged(root, account('accounting', 'finished', 2, { failed: 37 }));
     assert.deepEqual([record.failed, record.trust], [37, 'root']);
   });
 
   it('merges requests complex by complex', () => {
     const gib = (n: number) => ({ request_bytes: n * 2 ** 30, limit_bytes: n * 2 ** 30, per: 'job' as const });
     const { record } = merged(
-      made('root', 'finished', 1, { requests: { s_vmem: gib(1) } }),
-      made('accounting', 'finished', 2, { requests: { s_vmem: gib(2), mem_free: gib(3) } }),
+      account('root', 'finished', 1, { requests: { s_vmem: gib(1) } }),
+      account('accounting', 'finished', 2, { requests: { s_vmem: gib(2), mem_free: gib(3) } }),
     );
     assert.deepEqual(record.requests, { s_vmem: gib(1), mem_free: gib(3) });
   });
 
   it('merges metrics name by name', () => {
     const { record, provenance } = merged(
-      made('root', 'finished', 1, { metrics: { rapl_package_joules: 5, oom_kills: 0 } }),
-      made('usage', 'finished', 2, { metrics: { oom_kills: 3, perf_cycles: 1e9 } }),
+      account('root', 'finished', 1, { metrics: { rapl_package_joules: 5, oom_kills: 0 } }),
+      account('usage', 'finished', 2, { metrics: { oom_kills: 3, perf_cycles: 1e9 } }),
     );
     assert.deepEqual(record.metrics, { rapl_package_joules: 5, oom_kills: 0, perf_cycles: 1e9 });
     assert.deepEqual(provenance, { 'metrics.perf_cycles': { trust: 'usage', revision: 2, ended: true } });
   });
 
-  it('lets self-reported figures stand only where nobody else knows', () => {
+  it('takes a self-reported field only if no other record has it', () => {
     const { record } = merged(
-      made('self-reported', 'finished', 9, { cpu_seconds: 1, job_name: 'x', notes: ['all is well'] }),
-      made('accounting', 'finished', 1, { cpu_seconds: 2, notes: [] }),
+      account('self-reported', 'finished', 9, { cpu_seconds: 1, job_name: 'x', notes: ['all is well'] }),
+      account('accounting', 'finished', 1, { cpu_seconds: 2, notes: [] }),
     );
     assert.deepEqual([record.cpu_seconds, record.job_name, record.notes], [2, 'x', []]);
   });
@@ -155,59 +155,74 @@ describe('mergeRecords: ranks', () => {
 
 describe('mergeRecords: status', () => {
   const cases: readonly [string, StoredRecord, StoredRecord, RecordStatus][] = [
-    ['a late heartbeat does not resurrect', made('root', 'finished', 1), made('root', 'running', 9), 'finished'],
-    ['an end of lesser rank ends a running job', made('root', 'running', 9), made('usage', 'finished', 1), 'finished'],
-    ['even a self-reported one', made('root', 'running', 9), made('self-reported', 'finished', 1), 'finished'],
-    ['lost yields to a better finished', made('usage', 'lost', 9), made('root', 'finished', 1), 'finished'],
     [
-      'unsampled yields to a better finished',
-      made('accounting', 'unsampled', 9),
-      made('usage', 'finished', 1),
+      'a late heartbeat does not make a finished job running',
+      account('root', 'finished', 1),
+      account('root', 'running', 9),
       'finished',
     ],
-    ['lost stands against a lesser finished', made('root', 'lost', 1), made('accounting', 'finished', 9), 'lost'],
-    ['of one rank, who saw the end knows', made('root', 'finished', 1), made('root', 'lost', 9), 'finished'],
+    [
+      'an end of lesser rank ends a running job',
+      account('root', 'running', 9),
+      account('usage', 'finished', 1),
+      'finished',
+    ],
+    [
+      'a self-reported end ends a running job',
+      account('root', 'running', 9),
+      account('self-reported', 'finished', 1),
+      'finished',
+    ],
+    ['lost yields to a better finished', account('usage', 'lost', 9), account('root', 'finished', 1), 'finished'],
+    [
+      'unsampled yields to a better finished',
+      account('accounting', 'unsampled', 9),
+      account('usage', 'finished', 1),
+      'finished',
+    ],
+    ['lost stands against a lesser finished', account('root', 'lost', 1), account('accounting', 'finished', 9), 'lost'],
+    ['finished beats lost within one rank', account('root', 'finished', 1), account('root', 'lost', 9), 'finished'],
   ];
   for (const [title, a, b, expected] of cases)
     it(title, () => {
       assert.equal(merged(a, b).record.status, expected);
     });
 
-  it('takes nothing from a late heartbeat of the same sampler, however it is dated', () => {
-    const end = made('root', 'finished', 5, { cpu_seconds: 10, processes: 4, max_threads: 7 });
+  it('takes nothing from a heartbeat of the same sampler once the job has ended, even one dated later', () => {
+    const end = account('root', 'finished', 5, { cpu_seconds: 10, processes: 4, max_threads: 7 });
     for (const revision of [4, 9]) {
-      const heartbeat = made('root', 'running', revision, { cpu_seconds: 8, processes: 3, max_threads: 7 });
+      const heartbeat = account('root', 'running', revision, { cpu_seconds: 8, processes: 3, max_threads: 7 });
       assert.equal(mergeRecords(end, heartbeat), end);
       assert.deepEqual(mergeRecords(heartbeat, end), end);
     }
   });
 
   it('keeps the notes of the record whose status stands', () => {
-    const heartbeat = made('root', 'running', 9, { notes: [] });
-    const epilog = made('usage', 'finished', 1, { notes: ['the sampler died'] });
+    const heartbeat = account('root', 'running', 9, { notes: [] });
+    const epilog = account('usage', 'finished', 1, { notes: ['the sampler died'] });
     assert.deepEqual(merged(heartbeat, epilog).record.notes, ['the sampler died']);
   });
 
-  it('takes what grows from the ended job, not from a heartbeat of better rank', () => {
-    const heartbeat = made('root', 'running', 9, { cpu_seconds: 60, max_processes: 12 });
-    const line = made('accounting', 'finished', 20, { cpu_seconds: 36000, max_processes: 1 });
+  it('takes growing figures from the record of the end, not from a heartbeat of better rank', () => {
+    const heartbeat = account('root', 'running', 9, { cpu_seconds: 60, max_processes: 12 });
+    const line = account('accounting', 'finished', 20, { cpu_seconds: 36000, max_processes: 1 });
     const { record } = merged(heartbeat, line);
     assert.deepEqual([record.cpu_seconds, record.max_processes], [36000, 12]);
-    const forged = made('self-reported', 'finished', 20, { cpu_seconds: 1 });
+    const forged = account('self-reported', 'finished', 20, { cpu_seconds: 1 });
     assert.equal(merged(heartbeat, forged).record.cpu_seconds, 60);
   });
 });
 
 describe('partsOf', () => {
-  it('gives what merges to the same record again, in any order', () => {
+  it('gives records that merge into the same record again, in either order', () => {
     fc.assert(
       fc.property(
         fc.array(arbitraryRecord({ keys: 1 }), { minLength: 1, maxLength: 6 }),
         fc.boolean(),
-        (made, turn) => {
-          const stored = made.map(asStored).reduce((a, b) => mergeRecords(a, b));
+        (records, isReversed) => {
+          const stored = records.map(asStored).reduce((a, b) => mergeRecords(a, b));
           const parts = partsOf(stored).map(asStored);
-          const again = (turn ? parts.toReversed() : parts).reduce((a, b) => mergeRecords(a, b));
+          const again = (isReversed ? parts.toReversed() : parts).reduce((a, b) => mergeRecords(a, b));
           assert.deepEqual(again, stored);
         },
       ),
@@ -215,7 +230,7 @@ describe('partsOf', () => {
     );
   });
 
-  it('is the record itself where nobody else has added to it', () => {
+  it('gives the record itself if it was merged with no other', () => {
     fc.assert(
       fc.property(arbitraryRecord(), (record) => {
         assert.deepEqual(partsOf(asStored(record)), [asStored(record).record]);

@@ -6,7 +6,7 @@ import { ordinary } from '../report/sample-records';
 import { accountOf } from '../support/records';
 
 describe('programsOfRecord', () => {
-  it('has what the host saw before what the submission named', () => {
+  it('has the program seen on the host before the one named in the submission', () => {
     const submitted = (line: string): { readonly grid_engine: ReturnType<typeof accountOf> } => ({
       grid_engine: accountOf({ submit_command: line }),
     });
@@ -19,7 +19,7 @@ describe('programsOfRecord', () => {
     assert.deepEqual(programsOfRecord({ program: null, ...submitted('qlogin') }), []);
   });
 
-  it('knows a command by the same digest from its host and from its submission', () => {
+  it('gives a command the same digest whether seen on the host or named in the submission', () => {
     const [seen, submitted] = programsOf(programDigest({ command: '/opt/sim' }, '/home/bob'), '/opt/sim');
     assert.equal(seen?.split('.')[0], submitted);
   });

@@ -24,7 +24,7 @@ describe('parseRecord', () => {
     );
   });
 
-  it('never throws, and what it lets pass it lets pass unchanged again', () => {
+  it('never throws, and accepts its own result unchanged', () => {
     const value = fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withSparseArray: true });
     const mutated = fc
       .tuple(arbitraryRecord(), fc.constantFrom(...Object.keys(PLAIN)), fc.oneof(value, fc.json()))
@@ -39,14 +39,14 @@ describe('parseRecord', () => {
     );
   });
 
-  it('survives objects that throw when they are read', () => {
+  it('refuses objects that throw when they are read', () => {
     const hostile = new Proxy({}, { get: () => assert.fail('boom'), has: () => assert.fail('boom') });
     assert.ok(errorOf({ ...PLAIN, h_vmem: hostile }));
     assert.ok(errorOf(new Proxy({}, { getOwnPropertyDescriptor: () => assert.fail('boom') })));
   });
 
   const refused: readonly [string, object, RegExp][] = [
-    ['no owner of the right type', { owner: 5 }, /^owner is not a string/],
+    ['an owner that is not a string', { owner: 5 }, /^owner is not a string/],
     ['a string beyond 4 KiB', { job_name: 'ä'.repeat(2049) }, /^job_name is longer than 4096 bytes/],
     ['an empty part of the key', { host: '' }, /^host is empty/],
     ['a fraction for a count', { processes: 1.5 }, /^processes is not a whole number/],
@@ -58,11 +58,15 @@ describe('parseRecord', () => {
     ['an unknown trust', { trust: 'god' }, /^trust is none of root/],
     ['a local time', { ended_at: '2026-11-01T00:00:00+01:00' }, /^ended_at is not an ISO 8601 UTC time/],
     ['30 February', { ended_at: '2026-02-30T00:00:00Z' }, /^ended_at is no/],
-    ['an upper end below the lower', { peak_rss: { ...BRACKET, upper_bytes: 0 } }, /^peak_rss has its upper end below/],
+    [
+      'an upper bound below the lower one',
+      { peak_rss: { ...BRACKET, upper_bytes: 0 } },
+      /^peak_rss has its upper end below/,
+    ],
     ['an unknown reason', { peak_rss: { ...BRACKET, open: ['why not'] } }, /^peak_rss\.open\[0\] is none of/],
     ['too many notes', { notes: Array(RECORD_LIMITS.notes + 1).fill('x') }, /^notes has more than 64/],
     [
-      'a series too long',
+      'a series that is too long',
       { series: { start: '2026-11-01T00:00:00Z', step_seconds: 1, rss_bytes: Array(241).fill(0), others: {} } },
       /^series\.rss_bytes has more than 240/,
     ],
@@ -73,16 +77,16 @@ describe('parseRecord', () => {
       { granted_hosts: Array(4097).fill({ host: 'n', slots: 1 }) },
       /^granted_hosts has more than 4096/,
     ],
-    ['a complex that is none', { requests: { 'a b': { request_bytes: 1 } } }, /^requests has a key/],
+    ['a request with an invalid name', { requests: { 'a b': { request_bytes: 1 } } }, /^requests has a key/],
   ];
   for (const [title, fields, expected] of refused)
     it(`refuses ${title}`, () => assert.match(errorOf({ ...PLAIN, ...fields }) ?? 'accepted', expected));
 
-  it('refuses what is no object', () => {
+  it('refuses a value that is not an object', () => {
     for (const value of [null, undefined, 5, 'x', [PLAIN]]) assert.match(errorOf(value) ?? '', /is not an object/);
   });
 
-  it('takes absent fields for unknown ones and drops fields that it does not know', () => {
+  it('sets absent fields to null and drops unknown fields', () => {
     const { cluster, job_id, host, run_id, status, trust, revision } = PLAIN;
     const given = { cluster, job_id, task_id: null, pe_task_id: null, host, run_id, status, trust, revision };
     assert.deepEqual(parseRecord({ ...given, colour: 'red' }), { ok: true, value: PLAIN });
@@ -104,7 +108,7 @@ describe('parseRecord', () => {
     assert.deepEqual(peak_rss?.sources, ['sample', 'mark']);
   });
 
-  it('is not fooled by a prototype', () => {
+  it('reads no field from a prototype', () => {
     const rest = Object.fromEntries(Object.entries(PLAIN).filter(([field]) => field !== 'owner'));
     const parsed = parseRecord(JSON.parse(JSON.stringify(rest).replace('{', '{"__proto__":{"owner":"root"},')));
     assert.equal(parsed.ok ? parsed.value.owner : parsed.error, null);

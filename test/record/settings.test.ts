@@ -25,7 +25,7 @@ function problem(text: string): SettingsError {
   throw new assert.AssertionError({ message: `was accepted: ${text}` });
 }
 
-/** Keys with a number: the least and the most that is taken. */
+/** Keys with a number: the lowest and the highest accepted. */
 const NUMBERS: readonly (readonly [keyof Settings, number, number])[] = [
   ['interval', 0.05, 3600],
   ['scan_interval', 5, 3600],
@@ -89,12 +89,12 @@ const LISTS = [
 ] as const;
 
 describe('parseSettings', () => {
-  it('has a default for everything', () => {
+  it('gives the defaults for an empty file', () => {
     assert.deepEqual(parseSettings('', PATH), DEFAULT_SETTINGS);
     assert.deepEqual(parseSettings('# nothing\n', PATH), DEFAULT_SETTINGS);
   });
 
-  it('knows here every key that there is', () => {
+  it('has no key that this test does not list', () => {
     assert.deepEqual(
       Object.keys(DEFAULT_SETTINGS).sort(),
       [
@@ -114,7 +114,7 @@ describe('parseSettings', () => {
     );
   });
 
-  it('takes the defaults themselves', () => {
+  it('accepts the defaults themselves', () => {
     const text = Object.entries(DEFAULT_SETTINGS)
       .filter(([key]) => key !== 'sources' && key !== 'request_complex_by_queue')
       .map(([key, value]) => `${key} = ${value === Infinity ? 'inf' : JSON.stringify(value)}`)
@@ -122,7 +122,7 @@ describe('parseSettings', () => {
     assert.deepEqual(parseSettings(text, PATH), DEFAULT_SETTINGS);
   });
 
-  it('takes a path or a URL without a password for the accounting DB', () => {
+  it('accepts a path or a PostgreSQL URL without a password for the accounting DB', () => {
     for (const accounting of ['/nfs/accounting.db', 'postgres://db.example/accounting?sslmode=verify-full'])
       assert.equal(parseSettings(`accounting = "${accounting}"`, PATH).accounting, accounting);
     assert.throws(() => parseSettings('accounting = "mysql://x/y"', PATH), /nor postgres:\/\/HOST\/DATABASE/);
@@ -135,7 +135,7 @@ describe('parseSettings', () => {
     );
   });
 
-  it('changes only what is given', () => {
+  it('changes only the keys that are given', () => {
     assert.deepEqual(parseSettings('cluster = "north"\ninterval = 0.5\nrequest_complex = ["gpu_mem"]\n', PATH), {
       ...DEFAULT_SETTINGS,
       cluster: 'north',
@@ -144,7 +144,7 @@ describe('parseSettings', () => {
     });
   });
 
-  it('takes listener_linger from 0 on, and inf', () => {
+  it('accepts listener_linger from 0 on, and inf', () => {
     for (const [text, value] of [
       ['0', 0],
       ['60', 60],
@@ -157,7 +157,7 @@ describe('parseSettings', () => {
   });
 
   for (const [key, least, most] of NUMBERS)
-    it(`takes ${key} from ${least} to ${most}`, () => {
+    it(`accepts ${key} from ${least} to ${most}`, () => {
       for (const value of [least, most]) assert.equal(parseSettings(`${key} = ${value}`, PATH)[key], value);
       for (const value of [
         String(least - 0.001),
@@ -178,12 +178,12 @@ describe('parseSettings', () => {
     });
 
   for (const key of STRINGS)
-    it(`takes ${key} as a string`, () => {
+    it(`refuses ${key} unless it is a string`, () => {
       for (const value of ['1', 'true', '["x"]', '{ a = 1 }'])
         assert.match(problem(`${key} = ${value}`).message, new RegExp(`"${key}" is not a string`));
     });
 
-  it('takes a table for each source, whatever it is called: the sources are known elsewhere', () => {
+  it('accepts a table for a source of any name, since source names are checked elsewhere', () => {
     const { sources } = parseSettings(
       '[sources.perf]\nenabled = true\nevents = ["cycles"]\n[sources.other]\ninterval = 30\n',
       PATH,
@@ -199,18 +199,18 @@ describe('parseSettings', () => {
       assert.match(problem(text).message, complaint);
   });
 
-  it('takes true and false for what is on or off', () => {
+  it('accepts only true and false for listener', () => {
     assert.equal(parseSettings('listener = false', PATH).listener, false);
     for (const value of ['1', '"true"', '[]'])
       assert.match(problem(`listener = ${value}`).message, /"listener" is not true or false/);
   });
 
-  it('takes one of three words for cgroups', () => {
+  it('accepts only off, auto and own for cgroup', () => {
     for (const value of ['off', 'auto', 'own']) assert.equal(parseSettings(`cgroup = "${value}"`, PATH).cgroup, value);
     assert.match(problem('cgroup = "on"').message, /"cgroup" is none of off, auto, own/);
   });
 
-  it('wants absolute paths', () => {
+  it('accepts only absolute paths without line feed or NUL', () => {
     for (const key of ['state_dir', 'run_dir', 'accounting', 'serve_socket'] as const) {
       assert.equal(parseSettings(`${key} = "/some/where"`, PATH)[key], '/some/where');
       for (const value of ['', 'relative', '~/x', '$HOME/x'])
@@ -220,14 +220,14 @@ describe('parseSettings', () => {
     }
   });
 
-  it('takes no path for one that may be missing', () => {
+  it('accepts an empty path for an optional file', () => {
     for (const key of ['execd_spool_dir', 'serve_tokens'] as const) {
       for (const value of ['', '/some/where']) assert.equal(parseSettings(`${key} = "${value}"`, PATH)[key], value);
       assert.match(problem(`${key} = "some/where"`).message, /is not an absolute path/);
     }
   });
 
-  it('takes one of two scopes, of the kinds of Grid Engine, and of three ways to show other users', () => {
+  it('accepts only known words for scope, grid_engine and serve_names', () => {
     for (const value of ['job', 'node']) assert.equal(parseSettings(`scope = "${value}"`, PATH).scope, value);
     assert.match(problem('scope = "host"').message, /"scope" is none of job, node/);
     assert.equal(parseSettings('grid_engine = "sge8.1.9"', PATH).grid_engine, 'sge8.1.9');
@@ -235,7 +235,7 @@ describe('parseSettings', () => {
     assert.match(problem('serve_names = "some"').message, /"serve_names" is none of all, anonymous, own/);
   });
 
-  it('wants an octal permission that lets the owner alone, and at most the group, write', () => {
+  it('accepts for accounting_mode an octal permission to read and write for the owner, to write at most for the group', () => {
     for (const value of ['0640', '640', '0600', '0644', '0660', '0755'])
       assert.equal(parseSettings(`accounting_mode = "${value}"`, PATH).accounting_mode, value);
     for (const value of ['', '64', '0648', '00640', 'rw-r-----', '0x1a0', '0640\\n'])
@@ -246,20 +246,20 @@ describe('parseSettings', () => {
       assert.match(problem(`accounting_mode = "${value}"`).message, /keeps its owner from reading or writing/);
   });
 
-  it('wants a name of a cluster', () => {
+  it('accepts only a valid name of a cluster', () => {
     for (const value of ['', 'p6444', 'Bio_1.main-2', '(run)'])
       assert.equal(parseSettings(`cluster = "${value}"`, PATH).cluster, value);
     for (const value of ['a b/../x', 'Größe', '(x)', '.x', '-x', 'a\\n', 'a'.repeat(129)])
       assert.match(problem(`cluster = "${value}"`).message, /"cluster" is not a name of a cluster; begin with/);
   });
 
-  it('wants a list of strings', () => {
+  it('accepts only a list of strings for request_complex', () => {
     assert.deepEqual(parseSettings('request_complex = []', PATH).request_complex, []);
     for (const value of ['"h_vmem"', '[1]', '["a", 2]', '{ a = "b" }'])
       assert.match(problem(`request_complex = ${value}`).message, /is not a list of strings/);
   });
 
-  it('names unknown keys, and those that it knows', () => {
+  it('refuses unknown keys and names the known ones', () => {
     const error = problem('intervall = 1\ncluster = "x"\n[section]\na = 1\n');
     assert.match(error.message, /unknown key "intervall", "section"/);
     assert.match(error.hint, /known are cluster, grid_engine, state_dir, .*interval/);
@@ -278,10 +278,10 @@ describe('parseSettings', () => {
   });
 });
 
-const asRoot = { skip: process.getuid?.() === 0 ? false : 'is about root' };
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'needs root' };
 
 describe('loadSettings', () => {
-  it('reads a file, or has the defaults without one', () => {
+  it('reads a file and gives the defaults without one; loadHostSettings requires it', () => {
     const path = join(temporaryDirectory(), 'qmemacct.toml');
     assert.deepEqual(loadSettings(path), DEFAULT_SETTINGS);
     assert.throws(() => loadHostSettings(path), /is missing; put it back/);
@@ -290,7 +290,7 @@ describe('loadSettings', () => {
     assert.equal(loadHostSettings(path).mail_from, 'Größe');
   });
 
-  it('has no commands of sources for root where others could have written them, and says so', asRoot, (t) => {
+  it('leaves out commands of sources for root, with a warning, if others could have written the file', asRoot, (t) => {
     const path = join(temporaryDirectory(), 'qmemacct.toml');
     writeFileSync(path, '[sources.ipmi]\ncommand = "/usr/bin/power"\ntimeout = 7\n[sources.cpu]\ninterval = 3\n');
     const log = t.mock.method(process.stderr, 'write', () => true);
@@ -300,16 +300,16 @@ describe('loadSettings', () => {
     assert.equal(log.mock.callCount(), 0);
     chmodSync(path, 0o666);
     const { sources } = loadHostSettings(path);
-    const [said] = log.mock.calls.map(({ arguments: [line] }) => String(line));
+    const [warning] = log.mock.calls.map(({ arguments: [line] }) => String(line));
     log.mock.restore();
     assert.deepEqual(sources, { ipmi: { timeout: 7 }, cpu: { interval: 3 } });
     assert.match(
-      said ?? '',
+      warning ?? '',
       /everyone can write to \S+qmemacct\.toml, so root leaves out the command of \[sources\.ipmi\]/,
     );
   });
 
-  it('does not take something else for no file', () => {
+  it('refuses a path that is not a file', () => {
     const path = join(temporaryDirectory(), 'qmemacct.toml');
     mkdirSync(path);
     assert.throws(() => loadSettings(path), /can't be read .*; make it readable/);
@@ -317,7 +317,7 @@ describe('loadSettings', () => {
 });
 
 describe('usableSettings', () => {
-  it('are what the installation knows and the defaults where the file is wrong, with the problem', () => {
+  it('are defaults with the directories of the installation, and the problem, if the file is wrong or missing', () => {
     const path = join(temporaryDirectory(), 'qmemacct.toml');
     writeFileSync(path, 'cluster = "a"\n');
     assert.deepEqual(usableSettings(path), { settings: loadSettings(path), problem: null });

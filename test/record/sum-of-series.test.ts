@@ -11,7 +11,7 @@ function part(startMs: number, stepSeconds: number, rss: readonly number[], toMs
 }
 
 describe('sumOfSeries', () => {
-  it('is nothing of nothing, and one series of one', () => {
+  it('is null without series, and the series itself if there is only one', () => {
     assert.equal(sumOfSeries([]), null);
     assert.equal(sumOfSeries([{ series: null, to: 0 }, part(0, 1, []), part(0, 0, [1])]), null);
     assert.deepEqual(sumOfSeries([part(0, 2, [5, 9, 3])]), {
@@ -20,14 +20,14 @@ describe('sumOfSeries', () => {
     });
   });
 
-  it('adds where they overlap, at the coarser step', () => {
+  it('adds overlapping series at the coarser step', () => {
     assert.deepEqual(sumOfSeries([part(0, 1, [1, 2, 3, 4], 4000), part(2000, 2, [10, 20])]), {
       highest: 20,
       series: { start: iso(0), step_seconds: 2, rss_bytes: [2, 14, 20], others: {} },
     });
   });
 
-  it('adds one that begins later, and keeps the last value of one that lives', () => {
+  it('adds a part that begins later, and keeps the last value of a part that still lives', () => {
     const sum = sumOfSeries([part(0, 1, [1, 2, 3, 4]), part(1000, 1, [10, 20])]);
     assert.deepEqual(sum?.series.rss_bytes, [1, 12, 23, 24]);
     const late = sumOfSeries([part(0, 1, [5]), part(0, 1, [1, 1, 1, 1]), part(0, 1, [7], 1000)]);
@@ -46,19 +46,19 @@ describe('sumOfSeries', () => {
     assert.deepEqual(sum?.series.others, { cpu_cores: [0.1, 0.2, 2.3, 3.4], swap_bytes: [0, 7, 7, 0] });
   });
 
-  it('leaves out what it can not read', () => {
+  it('leaves out a series with an invalid start or step', () => {
     const [good, bad] = [part(0, 1, [1]), part(0, 1, [9])];
     const series = { step_seconds: 1, rss_bytes: [9], others: {}, start: 'x' };
     assert.deepEqual(sumOfSeries([{ ...bad, series }, part(0, NaN, [9]), good])?.series, good.series);
   });
 
-  it('ends a part where it ended, not with its last step', () => {
+  it('counts a part until its end, not until the end of its last step', () => {
     assert.equal(sumOfSeries([part(0, 10, [5], 4000), part(10_000, 10, [7])])?.highest, 7);
     assert.equal(sumOfSeries([part(0, 10, [5, 5], 12_000), part(13_000, 10, [7])])?.highest, 7);
     assert.equal(sumOfSeries([part(0, 10, [5, 5], 12_000), part(11_000, 10, [7])])?.highest, 12);
   });
 
-  it('tells of a part that holds nothing yet, from its beginning', () => {
+  it('includes the time in which a part holds nothing yet', () => {
     const sum = sumOfSeries([part(1000, 1, [0, 0, 5])]);
     assert.deepEqual(sum?.series.rss_bytes, [0, 0, 5]);
     assert.equal(sumOfSeries([part(0, 1, [0])])?.highest, 0);

@@ -18,7 +18,7 @@ function sumsOf(seconds: number, end: number): Sums {
   return sums;
 }
 
-it('spreads a job over the hours in which it ran, and loses nothing of it', () => {
+it('spreads a job over the hours in which it ran, and the hours add up to its totals', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4e8 }), fc.integer({ min: 0, max: 4e12 }), (ms, end) => {
       const { hours, totals } = sumsOf(ms / 1000, end);
@@ -32,7 +32,7 @@ it('spreads a job over the hours in which it ran, and loses nothing of it', () =
   );
 });
 
-it('puts half an hour before a full hour and a quarter after it where they belong', () => {
+it('puts half an hour before a full hour and a quarter after it into their own hours', () => {
   const { hours } = sumsOf(45 * 60, T0 + 3 * HOUR + 15 * 60_000);
   const slots = [...hours.slice(48)].map((value) => Math.round(value * 1000) / 1000);
   assert.deepEqual([slots[2], slots[3], slots.reduce((a, b) => a + b)], [1, 0.5, 1.5]);
@@ -67,7 +67,7 @@ it('shifts hours to a time zone, also by half hours, and over midnight', () => {
   ]);
 });
 
-it('compares peaks with limits in twentieths', () => {
+it('compares a peak with the limit in steps of 5 %, and counts it as far below if under five steps', () => {
   assert.equal(shareInSteps(GIB, 4 * GIB), 5);
   assert.equal(shareInSteps(GIB, 0), null);
   assert.equal(shareInSteps(null, GIB), null);
@@ -79,7 +79,7 @@ it('compares peaks with limits in twentieths', () => {
   assert.deepEqual([2 * GIB - 1, 2 * GIB].map(far), [1, 0]);
 });
 
-it('keeps the slot time of jobs that ended badly apart', () => {
+it('adds up the slot time of jobs that ended badly', () => {
   const sums = newSums();
   for (const exit_status of [0, 1, null])
     addFacts(sums, factsOf(job(1, T0, { exit_status, wallclock_seconds: 600, host_slots: 4 }), true), T0);
@@ -87,7 +87,7 @@ it('keeps the slot time of jobs that ended badly apart', () => {
   assert.deepEqual([failed, lost, all], [1, 2400, 7200]);
 });
 
-it('sums requests of all complexes up alike, each by its own limit', () => {
+it('adds up requests of all complexes alike, each with its own limit', () => {
   const sums = newSums();
   const add = (fields: Parameters<typeof job>[2]): void =>
     addFacts(sums, factsOf(job(1, T0, { wallclock_seconds: 3600, peak_rss: peakOf(GIB), ...fields }), true), T0);
@@ -96,34 +96,34 @@ it('sums requests of all complexes up alike, each by its own limit', () => {
   add({ h_vmem: null, requests: { mem_free: gib(2) } });
   add({ h_vmem: gib(64), requests: { site_mem: gib(3), mem_free: gib(1) }, request_order: 'site_mem,mem_free' });
   add({ h_vmem: null, requests: { gpu_mem: gib(16) } });
-  const { requested_gib_hours: asked, limit_gib_hours: limit, without_limit: none, far_below: far } = sums.totals;
-  assert.deepEqual([asked, limit, none, far], [13, 13, 1, 1]);
+  const { requested_gib_hours: requested, limit_gib_hours: limit, without_limit: none, far_below: far } = sums.totals;
+  assert.deepEqual([requested, limit, none, far], [13, 13, 1, 1]);
 });
 
-it("sums Grid Engine's figure up apart, and only where there is no peak", () => {
+it("adds up Grid Engine's maxvmem separately, and only for records without a peak", () => {
   const account = tenMinutesOf({ maxvmem_bytes: 2 * GIB });
   const sums = newSums();
   const add = (changes: Parameters<typeof job>[2]): void =>
     addFacts(sums, factsOf(job(1, T0, { wallclock_seconds: 3600, grid_engine: account, ...changes }), true), T0);
   const { totals } = sums;
-  const apart = (): readonly number[] => [
+  const byGridEngine = (): readonly number[] => [
     totals.with_grid_engine,
     totals.requested_with_grid_engine_gib_hours,
     totals.grid_engine_gib_hours,
   ];
   add({});
-  assert.deepEqual(apart(), [0, 0, 0]);
-  const { peak_gib_hours: peak, requested_gib_hours: asked } = totals;
+  assert.deepEqual(byGridEngine(), [0, 0, 0]);
+  const { peak_gib_hours: peak, requested_gib_hours: requested } = totals;
   add({ peak_rss: null });
-  assert.deepEqual(apart(), [1, asked, 2]);
+  assert.deepEqual(byGridEngine(), [1, requested, 2]);
   assert.equal(totals.peak_gib_hours, peak);
-  // What was reserved, not what was held.
+  // As large as the limit: it may be the reserved amount.
   add({ peak_rss: null, grid_engine: tenMinutesOf({ maxvmem_bytes: job(1, T0).h_vmem?.limit_bytes ?? 0 }) });
   add({ peak_rss: null, grid_engine: null });
-  assert.deepEqual([...apart(), totals.without_peak], [1, asked, 2, 3]);
+  assert.deepEqual([...byGridEngine(), totals.without_peak], [1, requested, 2, 3]);
 });
 
-it('compares what tasks held with the request that stands with another record of their job', () => {
+it('compares the memory of slave tasks with the request that another record of their job carries', () => {
   const sums = newSums();
   const add = (stands: boolean, fields: Parameters<typeof job>[2]): void =>
     addFacts(sums, factsOf(job(1, T0, { peak_rss: peakOf(GIB), rss_byte_seconds: 1800 * GIB, ...fields }), stands), T0);
@@ -139,7 +139,7 @@ it('compares what tasks held with the request that stands with another record of
   assert.deepEqual([totals.grid_engine_gib_hours, totals.grid_engine_with_request_gib_hours], [4, 2]);
 });
 
-it('what was held above a request takes nothing from the waste of others, but of one host of a parallel job', () => {
+it('a peak above the request lowers the waste only of the records of its parallel job on the same host', () => {
   const gib = (count: number): MemoryRequest => ({ request_bytes: count * GIB, limit_bytes: count * GIB, per: 'job' });
   const unused = (changes: Partial<JobRecord>, peaks: readonly number[], hosts: readonly string[] = []): number => {
     const sums = newSums();
@@ -152,7 +152,7 @@ it('what was held above a request takes nothing from the waste of others, but of
   assert.equal(unused({}, [1, 4, 100]), 15);
   const two = ['node1', 'node2'];
   assert.deepEqual([unused({ pe: 'mpi' }, [1, 14]), unused({ pe: 'mpi' }, [1, 14], two)], [5, 9]);
-  // Of a line of accounting the request is that of all hosts.
+  // An accounting line has the request of all hosts.
   assert.equal(unused({ pe: 'mpi', host_slots: null }, [1, 14], two), 5);
 });
 
