@@ -13,37 +13,37 @@ const JOB: Job = {
 const classesOf = ({ programs, ...job }: Job, known?: Parameters<typeof jobClasses>[2]): readonly string[] =>
   jobClasses(job, programs, known);
 
-const shared = (a: Partial<Job>, b: Partial<Job>): number => {
+const sharedClasses = (a: Partial<Job>, b: Partial<Job>): number => {
   const others = classesOf({ ...JOB, ...b });
   return classesOf({ ...JOB, ...a }).filter((name) => others.includes(name)).length;
 };
 
 describe('jobClasses', () => {
-  it('go from the same program in the same place to the name alone', () => {
+  it('gives five classes, from the same program, directory and queue to the name alone', () => {
     assert.equal(classesOf(JOB).length, 5);
-    assert.equal(shared({ job_name: 'step_8' }, {}), 5);
-    assert.equal(shared({ programs: ['11111111.33333333'] }, {}), 4, 'in another directory');
-    assert.equal(shared({ queue: 'long.q' }, {}), 3, 'in another queue');
-    assert.equal(shared({ programs: ['44444444.22222222'] }, {}), 3, 'another script');
-    assert.equal(shared({ slots: 4 }, {}), 1);
-    assert.equal(shared({ owner: 'alice' }, {}), 0);
+    assert.equal(sharedClasses({ job_name: 'step_8' }, {}), 5);
+    assert.equal(sharedClasses({ programs: ['11111111.33333333'] }, {}), 4, 'in another directory');
+    assert.equal(sharedClasses({ queue: 'long.q' }, {}), 3, 'in another queue');
+    assert.equal(sharedClasses({ programs: ['44444444.22222222'] }, {}), 3, 'another script');
+    assert.equal(sharedClasses({ slots: 4 }, {}), 1);
+    assert.equal(sharedClasses({ owner: 'alice' }, {}), 0);
   });
 
-  it('leave out the program where it is not known, and have two where it is known in two ways', () => {
+  it('leaves out the program if unknown, and has classes for each of two programs', () => {
     assert.equal(classesOf({ ...JOB, programs: [] }).length, 3);
-    assert.equal(shared({ programs: [] }, {}), 3);
+    assert.equal(sharedClasses({ programs: [] }, {}), 3);
     const both = ['11111111.22222222', '55555555'];
-    assert.equal(shared({ programs: both }, {}), 5);
-    assert.equal(shared({ programs: both }, { programs: ['55555555'] }), 5);
+    assert.equal(sharedClasses({ programs: both }, {}), 5);
+    assert.equal(sharedClasses({ programs: both }, { programs: ['55555555'] }), 5);
   });
 
-  it('are those of what is known only', () => {
+  it('gives only classes for which size and place are known', () => {
     assert.deepEqual(classesOf(JOB, { size: false, place: true }), classesOf(JOB).slice(-1));
     const [, ofScript, , ...wide] = classesOf(JOB);
     assert.deepEqual(classesOf(JOB, { size: true, place: false }), [ofScript, ...wide]);
   });
 
-  it('are never the same for what differs, whatever the names are', () => {
+  it('gives different classes for different jobs, whatever the names are', () => {
     const name = fc.string({ unit: 'binary-ascii' }).map((text) => text.replaceAll('\0', ''));
     const job = fc.record({ ...{ owner: name, project: name, queue: name, pe: name }, programs: fc.array(name) });
     fc.assert(

@@ -7,7 +7,7 @@ import { MEMORY_PRIOR } from '../../src/advice/prior';
 const MIB = 2 ** 20;
 const NOT_STOPPED = null;
 
-/** A predictor that knows `peaks` of one class, each seen before the next was submitted. */
+/** A predictor that learned `peaks` of one class, each before the next job was submitted. */
 function learned(peaks: readonly number[], name = 'a'): Predictor {
   const predictor = new Predictor(MEMORY_PRIOR);
   for (const needed of peaks) predictor.learn(predictor.known([name]), { needed, stoppedAt: NOT_STOPPED });
@@ -18,29 +18,30 @@ function requestAt(predictor: Predictor, risk: number, classes: readonly string[
   return predictor.advisable(predictor.known(classes))?.request(risk) ?? null;
 }
 
-/** Numbers that look random and are the same each time (Park and Miller). */
-function numbers(seed: number): () => number {
+/** Pseudo-random numbers from 0 to 1, the same for the same seed (Park and Miller). */
+function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
 
 describe('the request for the next run', () => {
-  it('is none below three runs', () => {
+  it('is unknown below three runs', () => {
     assert.equal(requestAt(learned([]), 0.2), null);
     assert.equal(requestAt(learned([MIB, MIB]), 0.2), null);
     assert.notEqual(requestAt(learned([MIB, MIB, MIB]), 0.2), null);
   });
 
-  it('promises 1 % from six runs on, and names the larger risk before', () => {
+  it('states a risk of 1 % from six runs on, and a larger one before', () => {
     const five = requestAt(learned(Array<number>(5).fill(100 * MIB)), 0.01);
     assert.ok(five !== null && five.risk > 0.01, String(five?.risk));
+    assert.equal(requestAt(learned(Array<number>(6).fill(100 * MIB)), 0.01)?.risk, 0.01);
     const many = requestAt(learned(Array<number>(60).fill(100 * MIB)), 0.01);
     assert.equal(many?.risk, 0.01);
     assert.ok(many.amount >= 100 * MIB && many.amount < 120 * MIB, String(many.amount / MIB));
   });
 
-  it('takes more risk only where that wastes less', () => {
-    const random = numbers(7);
+  it('takes more risk only if that wastes less', () => {
+    const random = randomNumbers(7);
     const alike = learned(Array.from({ length: 100 }, () => (180 + 20 * random()) * MIB));
     assert.deepEqual(requestAt(alike, 0.1), requestAt(alike, 0.01));
     const fewLarger = learned(Array.from({ length: 100 }, (_none, run) => (run % 25 === 7 ? 150 : 100) * MIB));
@@ -48,7 +49,7 @@ describe('the request for the next run', () => {
     assert.ok(low !== null && high !== null && low.amount > high.amount && low.risk < high.risk);
   });
 
-  it('rests on newer runs only where a larger risk is wanted', () => {
+  it('rests only on newer runs if a larger risk is allowed', () => {
     const changed = learned(Array.from({ length: 300 }, (_none, run) => (run < 200 ? 1000 : 100) * MIB));
     const [low, high] = [requestAt(changed, 0.01), requestAt(changed, 0.05)];
     assert.ok(low !== null && low.amount >= 1000 * MIB, String(low?.amount));
@@ -73,7 +74,7 @@ describe('the request for the next run', () => {
     assert.ok(request === null || request.amount >= 300 * MIB, String(request?.amount));
   });
 
-  it('is none where most runs were stopped, until most have shown what they need', () => {
+  it('is unknown while more than half of the last 200 runs were stopped at a limit', () => {
     const predictor = new Predictor(MEMORY_PRIOR);
     const learn = (count: number, stoppedAt: number | null): void => {
       for (let run = 0; run < count; run++) predictor.learn(predictor.known(['a']), { needed: 100 * MIB, stoppedAt });
@@ -94,8 +95,8 @@ describe('the request for the next run', () => {
   });
 
   for (const wanted of [0.02, 0.05, 0.1])
-    it(`fails no more often than it says where runs are alike, and asks for little more, if ${wanted} is wanted`, () => {
-      const random = numbers(11);
+    it(`fails no more often than stated at a risk of ${wanted}, and is little above the largest need, for similar runs`, () => {
+      const random = randomNumbers(11);
       const predictor = new Predictor(MEMORY_PRIOR);
       let [predicted, stated, failed, above] = [0, 0, 0, 0];
       for (let run = 0; run < 20_000; run++) {
@@ -117,13 +118,13 @@ describe('the request for the next run', () => {
     });
 });
 
-describe('classes with the same runs', () => {
-  it('know the same as each of them would alone, also when another run parts them', () => {
+describe('job classes with the same runs', () => {
+  it('learn the same as each class would alone, also after they differ by a run', () => {
     const names = ['a', 'b', 'c', 'd'] as const;
     const run = fc.record({
       classes: fc.subarray([...names], { minLength: 1 }),
       mib: fc.integer({ min: 1, max: 50 }),
-      /** After how many other submissions it ends. */
+      /** The number of further submissions after which the run ends. */
       lasts: fc.nat(5),
     });
     const groups = fc.array(

@@ -41,19 +41,19 @@ describe('a file of past jobs', () => {
     }
   });
 
-  it('takes a request of 0 for none', async () => {
+  it('reads a request of 0 as none', async () => {
     const read = await readTraceFile(file(`${HEAD}\nx,1,2,a,1000,1,0,\n`));
     assert.equal([...((read.ok && read.value.get('x')?.bySubmission()) || [])][0]?.requested, null);
   });
 
-  it('takes no empty cell for 0, and no request below that', async () => {
+  it('is refused with an empty or infinite number, or a negative request', async () => {
     for (const line of ['x,,2,a,7,1,,', 'x,1,,a,7,1,,', 'x,1,2,a,7,,,', 'x,1,2,a,Infinity,1,,', 'x,1,2,a,7,1,-1,']) {
       const read = await readTraceFile(file(`${HEAD}\n${line}\n`));
       assert.match(read.ok ? 'read' : read.error, /line 2: a number is missing or is not a number/, line);
     }
   });
 
-  it('names what is wrong and where', async () => {
+  it('is refused with the place of the problem', async () => {
     const lacking = await readTraceFile(file('trace,submit,end\n'));
     assert.match(lacking.ok ? '' : lacking.error, /jobs\.csv: no column class, peak_bytes, runtime_seconds/);
     const garbage = await readTraceFile(file(`${TEXT}x,1,2,a,many,1,,\n`));
