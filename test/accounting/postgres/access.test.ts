@@ -14,10 +14,10 @@ import { readPages } from '../suite/pages-suite';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
 
-/** Projects are shared by who had jobs in them lately. */
+/** Recent, since a project is shared by users with recent jobs in it. */
 const T0 = Date.now() - HOUR;
 
-describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
+describe('access to an accounting DB in PostgreSQL', { skip: noPostgres }, () => {
   let server: Server;
   let name: string;
   before(async () => {
@@ -53,7 +53,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
   const refused = (error: unknown): boolean =>
     error instanceof StoreError && error.reason.includes('may not do that') && !error.retry;
 
-  it("gives the hooks' role the two functions, and nothing else", async (t) => {
+  it("allows the hooks' role only the functions deliver and heartbeat", async (t) => {
     const one = JSON.stringify([job(9, T0)]).replaceAll("'", "''");
     await attempt('hooks', `SELECT qmemacct.deliver('${one}')`);
     const heard = `SELECT qmemacct.heartbeat('${JSON.stringify(nodeRow(statusOf('node1')))}', 1000)`;
@@ -64,7 +64,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
         readonly heartbeat_at: number;
         readonly clock_offset_ms: number;
       }[];
-      // The server's clock, not the caller's.
+      // heartbeat_at is by the server's clock, not the caller's.
       assert.equal(node?.clock_offset_ms, 1000 - (node?.heartbeat_at ?? 0));
     }
     const far = JSON.stringify({ ...nodeRow(statusOf('node2')), last_job_at: 9e15 });
@@ -96,7 +96,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     await assert.rejects(attempt('reports', `SELECT qmemacct.deliver('${one}')`), refused);
   });
 
-  it('lets who reads all follow the records', async (t) => {
+  it('allows the feed only to a role that reads all records', async (t) => {
     const feed = openPostgresFeed(server.url(name, 'reports'), {});
     t.after(() => feed.close());
     const last = (await feed.after(0, 100)).at(-1);
@@ -106,7 +106,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     await assert.rejects(own.newest(), refused);
   });
 
-  it('is not misled by what the caller puts into pg_temp or the search path', async () => {
+  it('does not use what a caller puts into pg_temp or the search path', async () => {
     const one = JSON.stringify([job(10, T0)]).replaceAll("'", "''");
     const db = connect(server.url(name, 'hooks'));
     try {
@@ -121,7 +121,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     }
   });
 
-  it('shows each what is theirs', async (t) => {
+  it('shows each role only its own records, or those of its projects', async (t) => {
     for (const [role, expected] of [
       ['reports', [1, 2, 3, 4]],
       ['bob', [1]],
@@ -150,7 +150,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     }
   });
 
-  it('refuses what is malformed or too large, and what would overwrite a better rank', async (t) => {
+  it('refuses malformed and too large records, and a self-reported one overwrites no better one', async (t) => {
     const store = openPostgresStore(server.url(name, 'hooks'));
     t.after(() => store.close());
     const bad = [
@@ -188,7 +188,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     assert.equal((await reader.job({ job_id: 20 })).records.length, 0);
   });
 
-  it('shows each what is theirs of what waits, and of the dictionaries nothing', async (t) => {
+  it('shows each role only its own records in the inbox, and no tables', async (t) => {
     const hooks = openPostgresStore(server.url(name, 'hooks'));
     t.after(() => hooks.close());
     const waiting = [
@@ -219,7 +219,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     assert.deepEqual(await attempt('bob', 'SELECT DISTINCT owner FROM qmemacct.visible_record'), [{ owner: 'bob' }]);
   });
 
-  it('is set up once, however many try, and says what is wrong where it is not', async () => {
+  it('is set up once by several admins at the same time, and a missing one is reported', async () => {
     await server.run('postgres', 'CREATE DATABASE bare');
     const empty = openPostgresReader(server.url('bare'));
     await assert.rejects(

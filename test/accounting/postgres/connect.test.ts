@@ -13,11 +13,11 @@ import type { Server } from './server';
 
 const SESSION = 'SELECT pg_backend_pid() AS pid';
 
-function isPassing(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   return error instanceof StoreError && error.retry;
 }
 
-describe('a transaction whose connection goes', { skip: noPostgres }, () => {
+describe('a transaction whose connection is lost', { skip: noPostgres }, () => {
   let server: Server;
   let database: string;
   before(async () => {
@@ -33,13 +33,13 @@ describe('a transaction whose connection goes', { skip: noPostgres }, () => {
     return db;
   }
 
-  /** Ends a session, and waits until it is over. */
+  /** Ends a session and waits for its end. */
   async function endSession(pid: number): Promise<void> {
     await server.run(database, `SELECT pg_terminate_backend(${pid}, 60000)`);
     await sleep(50);
   }
 
-  /** Writes in a transaction, and ends its session. */
+  /** Writes in a transaction, and then ends its session. */
   async function writeAndLose(inner: Transaction): Promise<void> {
     const [row] = await inner.query<{ pid: number }>(
       'INSERT INTO written VALUES (1) RETURNING pg_backend_pid() AS pid',
@@ -51,27 +51,27 @@ describe('a transaction whose connection goes', { skip: noPostgres }, () => {
     assert.deepEqual(await db.query('SELECT step FROM written'), []);
   }
 
-  it('fails as a whole, also between two statements', async (t) => {
+  it('fails as a whole if it is lost between two statements', async (t) => {
     const db = opened(t);
     const failed = db.transaction(async (inner) => {
       await writeAndLose(inner);
       await inner.query('INSERT INTO written VALUES (2)');
     });
-    // It waits for the connection, and gets the next one.
+    // This query waits for the connection, and gets the next one.
     const waits = db.query(SESSION);
-    await assert.rejects(failed, isPassing);
+    await assert.rejects(failed, isTemporary);
     assert.equal((await waits).length, 1);
     await assertNothingWritten(db);
   });
 
-  it('fails where only the commit was left', async (t) => {
+  it('fails if only the commit was left', async (t) => {
     const db = opened(t);
     const failed = db.transaction(writeAndLose);
-    await assert.rejects(failed, isPassing);
+    await assert.rejects(failed, isTemporary);
     await assertNothingWritten(db);
   });
 
-  it('fails in the middle of a statement', async (t) => {
+  it('fails if it is lost during a statement', async (t) => {
     const db = opened(t);
     let pid = 0;
     const failed = db.transaction(async (inner) => {
@@ -79,23 +79,23 @@ describe('a transaction whose connection goes', { skip: noPostgres }, () => {
       pid = row?.pid ?? 0;
       await inner.query('SELECT pg_sleep(600)');
     });
-    await Promise.all([assert.rejects(failed, isPassing), until(() => pid > 0).then(() => endSession(pid))]);
+    await Promise.all([assert.rejects(failed, isTemporary), until(() => pid > 0).then(() => endSession(pid))]);
     await assertNothingWritten(db);
   });
 
-  it('does not keep the connection from being made anew, whenever it goes', { timeout: 60_000 }, async (t) => {
+  it('leaves room for a new connection, whenever it is lost', { timeout: 60_000 }, async (t) => {
     const db = opened(t);
     const [row] = await db.query<{ pid: number }>(SESSION);
-    // A statement that is written while the end of the connection is on its way.
+    // Statements are sent while the connection is ending.
     const failed = db.transaction(async (inner) => {
       await inner.query(SESSION);
       for (;;) await Promise.all([inner.query('SELECT 1'), inner.query('SELECT 2')]);
     });
-    await Promise.all([assert.rejects(failed, isPassing), endSession(row?.pid ?? 0)]);
+    await Promise.all([assert.rejects(failed, isTemporary), endSession(row?.pid ?? 0)]);
     await assertNothingWritten(db);
   });
 
-  it('is rolled back where a statement fails, and its connection used again', async (t) => {
+  it('is rolled back if a statement fails, and its connection is used again', async (t) => {
     const db = opened(t);
     const failed = db.transaction(async (inner) => {
       await inner.query('INSERT INTO written VALUES (4)');
@@ -106,7 +106,7 @@ describe('a transaction whose connection goes', { skip: noPostgres }, () => {
   });
 });
 
-it('gives up a server that ends each connection at once', { timeout: 30_000 }, async (t) => {
+it('a server that ends each connection at once is asked once', { timeout: 30_000 }, async (t) => {
   let connections = 0;
   const stub = createServer((socket) => {
     connections++;
@@ -119,6 +119,6 @@ it('gives up a server that ends each connection at once', { timeout: 30_000 }, a
     await db.close();
     stub.close();
   });
-  await assert.rejects(db.query('SELECT 1'), isPassing);
+  await assert.rejects(db.query('SELECT 1'), isTemporary);
   assert.equal(connections, 1);
 });

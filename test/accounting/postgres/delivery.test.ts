@@ -26,8 +26,8 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
   });
   after(() => server.remove());
 
-  /** A database that hooks may deliver to. */
-  async function delivered(): Promise<string> {
+  /** Makes a database that hooks may deliver to. */
+  async function newDatabase(): Promise<string> {
     const name = await server.database();
     await server.run(name, 'GRANT qmemacct_deliver TO hooks');
     return name;
@@ -43,29 +43,25 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
   }
   const goodLine = (): string => `*:5432:*:hooks:${PASSWORD.replace(/[\\:]/g, '\\$&')}`;
 
-  it(
-    'is done by the deliverer, which is not root and has the password from a file',
-    { skip: cannotRun() },
-    async (t) => {
-      const name = await delivered();
-      const file = credentials(goodLine());
-      const records = [job(1, T0), job(2, T0 + 1), { ...job(3, T0), started_at: 'yesterday' }];
-      const { status, rows, complaints } = await deliver(server.url(name, 'hooks'), records, '--credentials', file);
-      assert.deepEqual(complaints, []);
-      assert.equal(status, 0);
-      assert.deepEqual(rows.map(({ id, ok, retry }) => [id, ok, retry]).sort(), [
-        [0, true, undefined],
-        [1, true, undefined],
-        [2, false, false],
-      ]);
-      const reader = openPostgresReader(server.url(name));
-      t.after(() => reader.close());
-      assert.deepEqual((await reader.job({ job_id: 2 })).records[0]?.record, job(2, T0 + 1));
-    },
-  );
+  it('is done by an unprivileged deliverer with the password from a file', { skip: cannotRun() }, async (t) => {
+    const name = await newDatabase();
+    const file = credentials(goodLine());
+    const records = [job(1, T0), job(2, T0 + 1), { ...job(3, T0), started_at: 'yesterday' }];
+    const { status, rows, complaints } = await deliver(server.url(name, 'hooks'), records, '--credentials', file);
+    assert.deepEqual(complaints, []);
+    assert.equal(status, 0);
+    assert.deepEqual(rows.map(({ id, ok, retry }) => [id, ok, retry]).sort(), [
+      [0, true, undefined],
+      [1, true, undefined],
+      [2, false, false],
+    ]);
+    const reader = openPostgresReader(server.url(name));
+    t.after(() => reader.close());
+    assert.deepEqual((await reader.job({ job_id: 2 })).records[0]?.record, job(2, T0 + 1));
+  });
 
-  it('keeps the rows where the password is wrong, and says so', { skip: cannotRun() }, async () => {
-    const name = await delivered();
+  it('gives rows back if the password is wrong or its file is readable by others', { skip: cannotRun() }, async () => {
+    const name = await newDatabase();
     for (const [line, mode, complaint] of [
       ['*:*:*:hooks:guessed', 0o600, /rejects the password .*; check accounting_credentials/],
       [goodLine(), 0o640, /others can read the credentials; chmod 0600/],
@@ -87,8 +83,8 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
     }
   });
 
-  it('outlives the death of the server', { skip: cannotRun() }, async (t) => {
-    const name = await delivered();
+  it('goes on after the server was killed', { skip: cannotRun() }, async (t) => {
+    const name = await newDatabase();
     const file = credentials(goodLine());
     const url = server.url(name, 'hooks');
     const { process: child, finished } = startDeliverer([
@@ -103,7 +99,7 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
     await new Promise((resolve) => child.stdout.once('data', resolve));
     await server.stop('SIGKILL');
     child.stdin.end(lineOf(2, job(2, T0)));
-    // The server's process for this connection may live for a moment still, and take the record.
+    // The server process of this connection may live a little longer, and still take the record.
     await Promise.race([finished, new Promise((resolve) => child.stderr.once('data', resolve))]);
     await server.start();
     const { status, rows } = await finished;
@@ -120,12 +116,12 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
     for (const id of [1, 2]) assert.equal((await reader.job({ job_id: id })).records.length, 1);
   });
 
-  it('of one job from many sides at once leaves one record, the same as by any other way', async (t) => {
+  it('of the same jobs by several stores at once leaves the records that merging gives', async (t) => {
     const name = await server.database();
     const { next } = realisticRecords(3);
     const jobs = Array.from({ length: 20 }, next);
     const versions = [heartbeatOf, (record: JobRecord) => record, accountingLineOf];
-    // Some put theirs straight into the table, some into the inbox, and one merges that meanwhile.
+    // Half of the stores write into the table, half into the inbox, which one more settles at the same time.
     const stores = Array.from({ length: 6 }, (_none, side) =>
       (side % 2 === 0 ? openPostgresHistory : openPostgresStore)(server.url(name)),
     );
@@ -137,16 +133,18 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
     })();
     const outcomes = await Promise.all(
       stores.map((store, side) => {
-        const told = versions.flatMap((version) => jobs.map(version));
-        // Each side in an order of its own.
-        const order = told.map((_record, index) => told[(index * 7 + side * 11) % told.length] ?? assert.fail());
+        const records = versions.flatMap((version) => jobs.map(version));
+        // Each store in its own order.
+        const order = records.map(
+          (_record, index) => records[(index * 7 + side * 11) % records.length] ?? assert.fail(),
+        );
         return store.merge(order);
       }),
     );
     busy = false;
     await settling;
     assert.ok(outcomes.flat().every(({ ok }) => ok));
-    // Some of it in the inbox; then all of it in the table.
+    // First with some of the records in the inbox, then with all in the table.
     for (let round = 0; round < 2; round++) {
       for (const record of jobs) {
         const expected = versions.map((version) => asStored(version(record))).reduce((a, b) => mergeRecords(a, b));

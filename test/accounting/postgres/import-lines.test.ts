@@ -17,7 +17,7 @@ import type { Server } from './server';
 
 const seen = { ...realisticRecords(5).next(), cluster: 'cell' };
 
-/** What a record of ours says of the run that a line tells of, often enough. */
+/** How a record of ours differs from the accounting line of its run. */
 const differences = fc.record({
   later: fc.constantFrom(0, 200, 200, 1500, 2000, 2001),
   host: fc.constantFrom(null, null, null, 'ge1', 'ge1.example', 'ge9'),
@@ -57,7 +57,7 @@ function oursOf(line: AccountingRecord, { later, host, fields, isEnded }: Differ
   };
 }
 
-/** Lines of as many files, imported a few at a time. */
+/** Imports lines, `size` at a time. Returns how many joined a record. */
 async function importAll(store: HistoryStore, head: string, lines: readonly AccountingRecord[], size: number) {
   let before: ImportedFile | null = null;
   let joined = 0;
@@ -80,7 +80,7 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
   before(async () => void (server = await startServer()));
   after(() => server.remove());
 
-  /** All that lines and records have become, but for the order in which they came; afterwards the store is empty. */
+  /** All records, series and stale hours, sorted; empties the store. */
   async function rows(name: string): Promise<Readonly<Record<string, unknown>>> {
     const [all] = (await server.run(
       name,
@@ -109,26 +109,26 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
         fc.array(
           fc.record({
             line: fc.oneof(arbitraryLine(), arbitraryLine(), arbitraryLine(4)),
-            met: fc.option(differences, { freq: 2 }),
+            ours: fc.option(differences, { freq: 2 }),
           }),
           { minLength: 20, maxLength: 60 },
         ),
         fc.integer({ min: 1, max: 70 }),
         async (items, size) => {
           const lines = items.map(({ line }) => line);
-          const met = items.flatMap(({ line, met: its }) => (its === null ? [] : [oursOf(line, its)]));
-          await deliver(met);
+          const ours = items.flatMap(({ line, ours: its }) => (its === null ? [] : [oursOf(line, its)]));
+          await deliver(ours);
           joined += await importAll(store, 'abc', lines, size);
           const bySet = await rows(name);
-          await deliver(met);
+          await deliver(ours);
           const records = lines.map((line) => recordOfLine(line, { cluster: 'cell' }));
-          // In the same batches: where our record of a master and a line of one did not join, a task has two, and what
-          // had come when it was merged decides whether it takes what our master requests.
+          // In the same batches: if our record of a master and its line did not join, a slave task has two masters, and
+          // the order decides whether it gets the requests of ours.
           for (let at = 0; at < records.length; at += size) await merge(store, records.slice(at, at + size));
           const oneByOne = await rows(name);
           assert.deepEqual([bySet.records, bySet.series], [oneByOne.records, oneByOne.series]);
-          // Hours in which a record counted only until the next batch came are marked, too. That of our records is not
-          // where sums stay as they are.
+          // The import also marks hours in which a record counted only until the next batch, but not the hour of our
+          // records if no sum changes.
           const marked = new Set([...(bySet.stale as readonly number[]), hourOf(Date.parse(seen.ended_at ?? ''))]);
           assert.deepEqual(
             (oneByOne.stale as readonly number[]).filter((hour) => !marked.has(hour)),
@@ -138,11 +138,11 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
       ),
       { numRuns: Number(process.env.RUNS ?? 12), endOnFailure: true },
     );
-    assert.ok(joined > 0, 'lines met records');
+    assert.ok(joined > 0, 'lines joined records');
     await store.close();
   });
 
-  it('keeps the numbers of strings, however many come with them', async () => {
+  it('keeps the numbers of 50,000 strings until the transaction ends, and then forgets them', async () => {
     const name = await server.database();
     const db = connect(server.url(name));
     const words = new Words();
@@ -155,11 +155,11 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
     assert.equal(numbers.size, 50_001);
     words.committed();
     words.begin();
-    assert.ok(words.intern('job_name', 'known') < 0, 'what is kept has a limit');
+    assert.ok(words.intern('job_name', 'known') < 0, 'the numbers of many strings are forgotten');
     await db.close();
   });
 
-  it('loses nothing and takes nothing twice beside other importers and deliverers', async () => {
+  it('stores each line once beside other importers and deliverers', async () => {
     const name = await server.database();
     const [base] = fc.sample(arbitraryLine(), { numRuns: 1, seed: 1 });
     assert.ok(base !== undefined);
@@ -167,10 +167,10 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
     const started = Date.UTC(2025, 10, 20);
     const lines = Array.from({ length: 600 }, (_, n): AccountingRecord => {
       const at = { startTimeMs: started + n * HOUR, endTimeMs: started + (n + 1) * HOUR };
-      // Some strings and months that nobody has seen yet come from all sides at once.
+      // The same new strings and months come from several importers at once.
       return { ...usual, ...at, jobId: 1 + (n % 250), jobName: `run ${n % 70}`, queue: `q${n % 9}` };
     });
-    const met = lines.flatMap((line, n) =>
+    const ours = lines.flatMap((line, n) =>
       n % 3 === 0
         ? []
         : oursOf(line, { later: 200, host: null, isEnded: true, fields: n % 5 === 0 ? { owner: null } : {} }),
@@ -180,18 +180,19 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
       stores.map(async (store, at) => {
         const own = <T>(items: readonly T[]): readonly T[] => items.filter((_, n) => n % 3 === at % 3);
         if (at < 3) await importAll(store, `file ${at}`, own(lines), 30);
-        else for (let from = 0; from < own(met).length; from += 20) await merge(store, own(met).slice(from, from + 20));
+        else
+          for (let from = 0; from < own(ours).length; from += 20) await merge(store, own(ours).slice(from, from + 20));
       }),
     );
     const atOnce = await rows(name);
     const [store] = stores;
     assert.ok(store !== undefined);
-    await merge(store, met);
+    await merge(store, ours);
     await merge(
       store,
       lines.map((line) => recordOfLine(line, { cluster: 'cell' })),
     );
-    // The days on which a record counted before it met the other half of it depend on the order.
+    // Stale hours are not compared: where a record counted before it was joined depends on the order.
     const { records, series } = await rows(name);
     assert.deepEqual([atOnce.records, atOnce.series], [records, series]);
     for (const one of stores) await one.close();

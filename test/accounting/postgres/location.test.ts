@@ -64,7 +64,7 @@ describe('locationsOf', () => {
     ]);
   });
 
-  it('refuses what would be misread', () => {
+  it('refuses a URL that is wrong or ambiguous, without its password', () => {
     for (const [url, problem] of [
       ['postgres://bob:secret@db/a', /holds a password/],
       ['postgres://bob@db/a?sslmode=require&password=secret', /holds a password/],
@@ -89,7 +89,7 @@ describe('locationsOf', () => {
       );
   });
 
-  it('throws nothing but StoreError', () => {
+  it('throws only StoreError, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (rest) => {
         try {

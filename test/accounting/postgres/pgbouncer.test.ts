@@ -20,7 +20,7 @@ const PER_HOST = 3;
 
 const skip = noPostgres || (existsSync(PROGRAM) ? false : `${PROGRAM} is not installed`);
 
-describe('PgBouncer with a pool of transactions', { skip }, () => {
+describe('PgBouncer in transaction mode', { skip }, () => {
   const directory = temporaryDirectory();
   const credentials = join(directory, 'pgpass');
   let server: Server;
@@ -53,7 +53,7 @@ describe('PgBouncer with a pool of transactions', { skip }, () => {
       ].join('\n'),
     );
     chmodSync(directory, 0o777);
-    // It refuses to run as root.
+    // PgBouncer refuses to run as root.
     const user = process.geteuid?.() === 0 ? ['-u', 'postgres'] : [];
     bouncer = spawn(PROGRAM, ['-q', ...user, settings], { stdio: 'ignore' });
     await until(() => existsSync(join(directory, `.s.PGSQL.${PORT}`)), 'pgbouncer');
@@ -75,7 +75,7 @@ describe('PgBouncer with a pool of transactions', { skip }, () => {
   const through = (name: string, role: string): string =>
     `postgres://${role}@/${name}?host=${encodeURIComponent(directory)}&port=${PORT}`;
 
-  it('takes what many hosts deliver at once, merges and reads it', async () => {
+  it('passes on what many hosts deliver at once, settling and reading', async () => {
     const name = await database();
     const deliverFrom = async (host: number): Promise<void> => {
       const store = openPostgresStore(through(name, 'hooks'), { credentials });
@@ -100,7 +100,7 @@ describe('PgBouncer with a pool of transactions', { skip }, () => {
     }
   });
 
-  it('whose server is down is no fault of a record; what waited is delivered when it is back', async () => {
+  it('gives a temporary fault while its server is down, and delivers afterwards', async () => {
     const name = await database();
     const store = openPostgresStore(through(name, 'hooks'), { credentials });
     try {

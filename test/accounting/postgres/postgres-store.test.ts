@@ -51,7 +51,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     t.after(() => store.close());
     return store;
   };
-  // Each run makes a database or two.
+  // Few random runs: each makes one or two databases.
   mergeSuite(open, often(5, 150));
   querySuite(open);
   largestSuite(open);

@@ -5,11 +5,11 @@ import { realisticRecords } from '../realistic-record';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
 
-/** Enough that pages that are not full count little. More for a true measurement: QMEMACCT_TEST_RECORDS=100000. */
+/** Enough that partly filled pages count little. For a true measurement: QMEMACCT_TEST_RECORDS=100000. */
 const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 7000);
 const BATCH = 500;
 const BUDGET_BYTES = 750;
-/** Strings are kept once: of few records they are more each than of many. */
+/** Each string is stored once, so with few records strings take more space per record. */
 const BUDGET_WITHOUT_STRINGS = RECORDS < 50_000;
 
 let server: Server;

@@ -35,7 +35,7 @@ describe('initDatabase', { skip: noPostgres }, () => {
     await db.close();
   });
 
-  it('refuses a database that cannot hold every name', async (t) => {
+  it('refuses a database whose encoding is not UTF-8', async (t) => {
     await server.run('postgres', "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0");
     const db = connect(server.url('latin'));
     t.after(() => db.close());

@@ -7,7 +7,7 @@ import { initDatabase } from '../../../src/accounting/postgres/schema';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
-/** A real PostgreSQL of the test's own: in a temporary directory, on a private socket, gone after the test. */
+/** A real PostgreSQL server for one test file, in a temporary directory, on a private socket. */
 
 const VERSIONS = '/usr/lib/postgresql';
 
@@ -17,10 +17,10 @@ function programs(): string | null {
   return newest.map((version) => join(VERSIONS, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb'))) ?? null;
 }
 
-/** Why there is no server here; false where there can be one. */
+/** Why no server can be started here; false: it can. */
 export const noPostgres: string | false = programs() === null ? `no PostgreSQL in ${VERSIONS}` : false;
 
-/** PostgreSQL refuses to run as root. */
+/** The user and group that run the server: PostgreSQL refuses to run as root. */
 function identity(): { readonly uid?: number; readonly gid?: number } {
   if (process.geteuid?.() !== 0) return {};
   const [, , uid, gid] =
@@ -35,7 +35,7 @@ export interface Server {
   readonly directory: string;
   /** The server's first process. */
   readonly pid: number;
-  /** Role of the admin: what initdb made. */
+  /** The admin's role, made by initdb. */
   readonly admin: string;
   /** The URL of a database, for a role. */
   readonly url: (database: string, role?: string) => string;
@@ -43,22 +43,22 @@ export interface Server {
   readonly database: () => Promise<string>;
   /** Runs statements as the admin. */
   readonly run: (database: string, sql: string) => Promise<readonly object[]>;
-  /** Ends it at once (SIGKILL, SIGQUIT), or with grace. */
+  /** Stops the server at once (SIGKILL, SIGQUIT) or gracefully. */
   readonly stop: (signal: NodeJS.Signals) => Promise<void>;
-  /** Has it accept connections again where it was; nothing where it does. */
+  /** Starts the server again unless it accepts connections. */
   readonly start: () => Promise<void>;
-  /** Ends it and removes its directory. */
+  /** Stops the server; its directory is removed after the tests. */
   readonly remove: () => Promise<void>;
 }
 
 export interface ServerOptions {
   /** Lines of postgresql.conf. */
   readonly settings?: readonly string[];
-  /** Other users of this host may connect: to be used with `access`. */
+  /** Other users of this host may connect; use it with `access`. */
   readonly shared?: boolean;
-  /** Of its socket; 5432 if left out. */
+  /** The port in the name of its socket; default 5432. */
   readonly port?: number;
-  /** More files in its data directory, by name. */
+  /** Further files in its data directory, by name. */
   readonly files?: Readonly<Record<string, string>>;
   /** Lines of pg_hba.conf in place of "everyone, without a password". */
   readonly access?: readonly string[];
@@ -102,7 +102,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     "listen_addresses = ''",
     'shared_buffers = 32MB',
     'max_connections = 120',
-    // Nothing here is about power cuts: what a killed process has written is kept by the kernel.
+    // No test cuts the power: the kernel keeps what a killed process has written.
     'fsync = off',
     ...(options.settings ?? []),
   ]);
@@ -130,21 +130,21 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     });
     return started;
   };
-  /** Whether it accepts connections now; false: it has ended, since what is left of the server before has its memory. */
+  /** Waits until the server accepts connections; false: it ended, since processes of the last one still use its memory. */
   const accepts = async (running: ChildProcess): Promise<boolean> => {
-    const asked = ['-q', '-h', directory, '-p', String(options.port ?? 5432)];
+    const words = ['-q', '-h', directory, '-p', String(options.port ?? 5432)];
     let isOver = hasEnded(running);
     running.once('close', () => (isOver = true));
-    await until(() => isOver || spawnSync(join(bin, 'pg_isready'), asked).status === 0, 'postgres');
+    await until(() => isOver || spawnSync(join(bin, 'pg_isready'), words).status === 0, 'postgres');
     if (isOver && !/pre-existing shared memory block .* is still in use/.test(log))
       throw new Error(`postgres did not start: ${log}`);
     return !isOver;
   };
   const start = async (): Promise<void> => {
     await stopped;
-    // One that has met a full disk may be about to end.
+    // After a full disk the server may be about to end.
     if (child !== null && (await accepts(child).catch(() => false))) return;
-    // After a SIGKILL the server's other processes find out by themselves that they are to go.
+    // After a SIGKILL the server's other processes notice only after a while that they must end.
     await until(() => accepts((child = launch())), 'postgres');
   };
   const stop = (signal: NodeJS.Signals): Promise<void> => {
@@ -172,9 +172,9 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     const db = connect(url('pattern'));
     await initDatabase(db);
     await db.close();
-    // A database is copied only where nobody is in it, and a session ends after its connection.
-    const inIt = "SELECT FROM pg_stat_activity WHERE datname = 'pattern'";
-    await until(async () => (await run('postgres', inIt)).length === 0);
+    // A database can be copied only without sessions, and a session ends later than its connection.
+    const sessions = "SELECT FROM pg_stat_activity WHERE datname = 'pattern'";
+    await until(async () => (await run('postgres', sessions)).length === 0);
   };
   return {
     directory,
@@ -187,7 +187,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       template ??= makeTemplate();
       await template;
       const name = `accounting_${++databases}`;
-      // What is copied through the log, as is usual, takes half as long again.
+      // The default, a copy through the log, takes half as long again.
       await run('postgres', `CREATE DATABASE ${name} TEMPLATE pattern STRATEGY FILE_COPY`);
       return name;
     },

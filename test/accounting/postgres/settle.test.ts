@@ -17,8 +17,8 @@ import { readPages } from '../suite/pages-suite';
 import { tasksBy } from '../suite/tasks-suite';
 import { noPostgres, startServer, type Server } from './server';
 
-/** Jobs of all kinds: parallel ones, arrays, running ones, some that only a line tells of, some self-reported. */
-function accounts(): readonly JobRecord[] {
+/** Records of jobs of all kinds: parallel jobs, arrays, running ones, with accounting lines, self-reported. */
+function variedRecords(): readonly JobRecord[] {
   return Array.from({ length: 40 }, (_none, n): readonly JobRecord[] => {
     const id = 1 + Math.floor(n / 2);
     const end = T0 + n * 2 * HOUR;
@@ -69,31 +69,31 @@ const FILTERS = [
   { self_reported: true },
 ] as const;
 
-/** What a reader is told, question by question. */
+/** The answers of a reader to many queries. */
 async function answers(store: AccountingReader): Promise<readonly unknown[]> {
-  const told: unknown[] = [];
-  for (let id = 1; id <= 20; id++) told.push(await store.job({ job_id: id, all: true }));
-  for (let id = 1; id <= 20; id++) told.push(await tasksBy(store, id));
-  told.push(await store.job({ job_id: 3, task_id: 6 }));
-  told.push((await store.jobs([1, 2, 3, 4])).map(({ record }) => JSON.stringify(record)).sort());
-  told.push(await store.running({ since: T0 }));
+  const found: unknown[] = [];
+  for (let id = 1; id <= 20; id++) found.push(await store.job({ job_id: id, all: true }));
+  for (let id = 1; id <= 20; id++) found.push(await tasksBy(store, id));
+  found.push(await store.job({ job_id: 3, task_id: 6 }));
+  found.push((await store.jobs([1, 2, 3, 4])).map(({ record }) => JSON.stringify(record)).sort());
+  found.push(await store.running({ since: T0 }));
   for (const filter of FILTERS) {
     for (const sort of ['time', 'peak', 'requested', 'unused', 'cpu'] as const) {
       const { records, totals } = await store.records({ ...interval, ...filter, sort, limit: 9 });
-      // Of records that are equal in what they are sorted by any may be first.
+      // Records with the same amount may come in any order.
       const sorted = sort === 'time' ? records.map(({ record }) => record.ended_at ?? record.revision) : records.length;
-      told.push([filter, sort, sorted, totals]);
+      found.push([filter, sort, sorted, totals]);
     }
     for (const by of ['owner', 'host', 'job_name', 'day'] as const) {
       const { read, ...summary } = await store.summary({ ...interval, ...filter, by });
       assert.ok(read >= 0);
-      told.push([filter, by, summary]);
+      found.push([filter, by, summary]);
     }
   }
-  return told;
+  return found;
 }
 
-/** Sums of fractions depend on their order, and roll-ups keep hours in thousandths. */
+/** Asserts that all numbers are close: sums depend on their order, and roll-ups keep hours in thousandths. */
 function assertNear(actual: unknown, expected: unknown, place = ''): void {
   if (typeof actual === 'number' && typeof expected === 'number')
     assert.ok(Math.abs(actual - expected) <= 0.02 + 1e-9 * Math.abs(expected), `${place}: ${actual}, not ${expected}`);
@@ -104,7 +104,7 @@ function assertNear(actual: unknown, expected: unknown, place = ''): void {
   } else assert.deepEqual(actual, expected, place);
 }
 
-describe('the inbox', { skip: noPostgres }, () => {
+describe('a store with records in its inbox', { skip: noPostgres }, () => {
   let server: Server;
   before(async () => void (server = await startServer()));
   after(() => server.remove());
@@ -112,25 +112,25 @@ describe('the inbox', { skip: noPostgres }, () => {
   const waiting = async (name: string): Promise<readonly object[]> =>
     server.run(name, 'SELECT ended, count(*) AS rows FROM qmemacct.inbox GROUP BY ended');
 
-  it('is seen through: what waits in it counts as what is merged', async (t) => {
+  it('answers every query as if they were settled', async (t) => {
     const name = await server.database();
     const plain = openPostgresHistory(server.url(await server.database()));
     const hooks = openPostgresStore(server.url(name));
     const store: PostgresHistory = openPostgresHistory(server.url(name));
     const shared = openPostgresReader(server.url(name), { sharedMs: HOUR });
     t.after(() => Promise.all([plain, hooks, store, shared].map((one) => one.close())));
-    const all = accounts();
+    const all = variedRecords();
     await plain.merge(all);
-    // A third is in the table, and its days are summed up, before the others come.
-    await store.merge(all.filter((_account, n) => n % 3 === 0));
+    // A third of the records is in the table, and its days are rolled up, before the others arrive.
+    await store.merge(all.filter((_record, n) => n % 3 === 0));
     await store.rollUp({});
-    assert.ok((await hooks.merge(all.filter((_account, n) => n % 3 !== 0))).every(({ ok }) => ok));
+    assert.ok((await hooks.merge(all.filter((_record, n) => n % 3 !== 0))).every(({ ok }) => ok));
     const expected = await answers(plain);
     assertNear(await answers(store), expected);
     assertNear(await answers(shared), expected);
     assert.ok((await store.settle()).settled > 0);
     assertNear(await answers(store), expected);
-    // Jobs that still run stay, and no others.
+    // Only heartbeats stay in the inbox.
     assert.deepEqual(
       (await waiting(name)).filter((row) => 'ended' in row && row.ended === true),
       [],
@@ -139,7 +139,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     assertNear(await answers(store), expected);
   });
 
-  it('shows a lost job where it counts, however late it was found to be lost', async (t) => {
+  it('lists a lost job at the time at which it counts, however late it was found to be lost', async (t) => {
     const name = await server.database();
     const [hooks, store] = [openPostgresStore(server.url(name)), openPostgresHistory(server.url(name))];
     t.after(() => Promise.all([hooks, store].map((one) => one.close())));
@@ -154,7 +154,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.deepEqual(await found(), [2, 1, 2]);
   });
 
-  it('says what a job is that ended earlier, however much later its own account is of', async (t) => {
+  it('sums up a slave task by its master in the inbox, even if that ended days later', async (t) => {
     const name = await server.database();
     const [hooks, store] = [openPostgresStore(server.url(name)), openPostgresHistory(server.url(name))];
     t.after(() => Promise.all([hooks, store].map((one) => one.close())));
@@ -171,7 +171,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.deepEqual(await facts(), [0, ['wave']]);
   });
 
-  it('takes nothing from other jobs, whatever an account says that only Grid Engine knows', async (t) => {
+  it('has no negative unused memory, even if a record in the inbox sets the failed code', async (t) => {
     const name = await server.database();
     const [hooks, store] = [openPostgresStore(server.url(name)), openPostgresHistory(server.url(name))];
     t.after(() => Promise.all([hooks, store].map((one) => one.close())));
@@ -183,7 +183,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.equal(await unused(), 0);
   });
 
-  it('comes in its place in pages, which are newest first', async (t) => {
+  it('has them at their place in pages, newest first', async (t) => {
     const name = await server.database();
     const [hooks, store] = [openPostgresStore(server.url(name)), openPostgresHistory(server.url(name))];
     t.after(() => Promise.all([hooks, store].map((one) => one.close())));
@@ -199,7 +199,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.deepEqual(await found(), expected);
   });
 
-  it('is seen by questions within a time as by the first of them, and anew after a failure or that time', async (t) => {
+  it('is read as at the first query within sharedMs, and anew after a failure or that time', async (t) => {
     const name = await server.database();
     const hooks = openPostgresStore(server.url(name));
     const [long, short] = [HOUR, 100].map((sharedMs) => openPostgresReader(server.url(name), { sharedMs }));
@@ -219,12 +219,12 @@ describe('the inbox', { skip: noPostgres }, () => {
       name,
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'",
     );
-    // Who asks before the end of the connection is seen is told of it.
+    // A query before the end of the connection is noticed fails.
     await jobsSeen(long).catch((error: unknown) => assert.ok(error instanceof StoreError));
     assert.equal(await jobsSeen(long), 2);
   });
 
-  it('counts before the lists of large records that the days have', async (t) => {
+  it('takes records in the inbox before those in the lists of large records of a day', async (t) => {
     const name = await server.database();
     const hooks = openPostgresStore(server.url(name));
     const store = openPostgresHistory(server.url(name));
@@ -243,7 +243,7 @@ describe('the inbox', { skip: noPostgres }, () => {
       [2099, 2099],
       [2098, 2098],
     ]);
-    // Of a record that is listed, and of one that is not.
+    // New revisions of a record in the list, and of one that is not.
     await hooks.merge([peakOfJob(2100, 3000), peakOfJob(7, 4000)]);
     assert.deepEqual(await largest(), [
       [7, 4000],
@@ -252,7 +252,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     ]);
   });
 
-  it('keeps the newest of what a running job says until the job ends', async (t) => {
+  it('keeps the newest heartbeat of a running job until the job ends', async (t) => {
     const name = await server.database();
     const hooks = openPostgresStore(server.url(name));
     const store = openPostgresHistory(server.url(name));
@@ -271,7 +271,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.equal((await store.running({ since: 0 })).length, 0);
     assert.deepEqual(await store.settle(), { settled: 2, unreadable: 0 });
     assert.deepEqual(await waiting(name), []);
-    // A late word of a job that has ended is not believed, and goes once its node has been silent for a day.
+    // A late heartbeat of an ended job does not count, and is removed a day after it was received.
     await hooks.merge([beat(now + 3000)]);
     assert.equal((await store.running({ since: 0 })).length, 0);
     await server.run(name, "UPDATE qmemacct.inbox SET received_at = now() - interval '25 hours'");
@@ -279,7 +279,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.equal((await store.job({ job_id: 1 })).records[0]?.record.status, 'finished');
   });
 
-  it('answers each time by what running jobs said last, of the tasks that are asked for', async (t) => {
+  it('answers by the last heartbeats of the array tasks in the interval', async (t) => {
     const name = await server.database();
     const hooks = openPostgresStore(server.url(name));
     const store = openPostgresHistory(server.url(name));
@@ -306,7 +306,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.equal((await store.records({ ...day, limit: 10 })).records[0]?.record.revision, now + 4000);
   });
 
-  it('keeps what can not be read, with its error, and settles the others', async (t) => {
+  it('keeps an unreadable record with its error, and settles the others', async (t) => {
     const name = await server.database();
     const hooks = openPostgresStore(server.url(name));
     t.after(() => hooks.close());
@@ -332,7 +332,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.equal(await settle({ config, color: false }, fakeTerminal()), 3);
   });
 
-  it('sets aside what the table does not take, and nothing else, whatever is being delivered anew', async (t) => {
+  it('sets aside only the record that the table refuses, and waits for no row locked by a delivery', async (t) => {
     const name = await server.database();
     const [hooks, store, other] = [
       openPostgresStore(server.url(name)),
@@ -343,7 +343,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     const numbers = Array.from({ length: 60 }, (_none, index) => index + 1);
     await hooks.merge(numbers.map((number) => job(number, T0)));
     await server.run(name, 'ALTER TABLE qmemacct.record ADD CHECK (job_id <> 2)');
-    // Who would wait for the lock fails.
+    // A statement that waits for the lock fails.
     await server.run(name, `ALTER DATABASE ${name} SET lock_timeout = '2s'`);
     await other.transaction(async (inner) => {
       await inner.query('SELECT FROM qmemacct.inbox WHERE job_id = 1 FOR UPDATE');
@@ -358,7 +358,7 @@ describe('the inbox', { skip: noPostgres }, () => {
       ],
     );
     assert.deepEqual(await store.settle(), { settled: 1, unreadable: 0 });
-    // A bad one does not have each of the others put into the table on its own.
+    // One bad record does not cause a transaction for each of the others.
     const [{ transactions } = {}] = (await server.run(
       name,
       'SELECT count(DISTINCT xmin::text)::integer AS transactions FROM qmemacct.record',

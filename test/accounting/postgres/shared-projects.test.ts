@@ -9,21 +9,21 @@ import { noPostgres, startServer, type Server } from './server';
 
 const NOW = Date.now() - HOUR;
 
-/** What each user has run where, and which projects that opens to them by `qmemacct_project`. */
+/** The jobs of each user, and the projects whose records the user may therefore read as `qmemacct_project`. */
 const USERS: Readonly<
   Record<string, { readonly ran: readonly Partial<JobRecord>[]; readonly shares: readonly string[] }>
 > = {
   alice: { ran: [{ project: 'genome' }, { project: 'proteins', trust: 'accounting' }], shares: ['genome', 'proteins'] },
-  // Handed in by hooks that run as the user.
+  // Self-reported by the user.
   liar: { ran: [{ project: 'genome', trust: 'self-reported' }], shares: [] },
   twice: { ran: [{ project: 'genome', trust: 'self-reported' }, { project: 'genome' }], shares: ['genome'] },
-  // Root's hooks saw the job, and only the user says in which project: a record of two origins.
+  // Root's hooks saw the job, but only a self-reported record names the project: the two are merged.
   half: { ran: [{ project: null }], shares: [] },
   idle: { ran: [{ project: 'NONE' }, { project: 'none' }, { project: '' }, { project: null }], shares: [] },
   gone: { ran: [{ project: 'genome', started_at: null, submitted_at: null }], shares: [] },
 };
 
-describe('the projects that a PostgreSQL role shares', { skip: noPostgres }, () => {
+describe('the shared projects of a PostgreSQL role', { skip: noPostgres }, () => {
   let server: Server;
   let name: string;
   before(async () => {
@@ -47,7 +47,7 @@ describe('the projects that a PostgreSQL role shares', { skip: noPostgres }, () 
   after(() => server.remove());
 
   for (const [owner, { shares }] of Object.entries(USERS))
-    it(`are, of "${owner}", ${shares.join(' and ') || 'none'}, as the server has it`, async (t) => {
+    it(`are ${shares.join(' and ') || 'none'} for "${owner}", as sharedProjects has them`, async (t) => {
       const all = openPostgresReader(server.url(name));
       t.after(() => all.close());
       assert.deepEqual(await sharedProjects(owner, Date.now(), all), [...shares]);
@@ -59,7 +59,7 @@ describe('the projects that a PostgreSQL role shares', { skip: noPostgres }, () 
       const strangers = (await reader.job({ job_id: 1000 })).records.length;
       assert.equal(strangers, shares.includes('genome') ? 1 : 0);
       const { totals } = await reader.summary({ since: 0, until: NOW + DAY, by: 'cluster' });
-      // A site's sums leave out what a job's owner alone says.
+      // Sums leave out self-reported records.
       assert.equal(totals.records, records.filter(({ record }) => record.trust !== 'self-reported').length);
     });
 });

@@ -21,17 +21,17 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 import { COMMAND } from '../../support/qmemacct';
 
-/** Of the command; what is run in here goes in steps of 20. */
+/** The batch size of the command; take-overs within this process use batches of 20. */
 const BATCH = 250;
 const COUNT = 90;
-/** Without grace and without a checkpoint; its sessions end with it, so that it can be started again at once. */
+/** Stops the server without a checkpoint; its sessions end with it, so that it can be started again at once. */
 const AT_ONCE = 'SIGQUIT';
 const OWNERS = ['alice', 'bob', 'carol'] as const;
 
 const numbered = (id: number, more: object = {}): ReturnType<typeof job> =>
   job(id, T0 + id * 1000, { owner: OWNERS[id % 3] ?? '', cpu_seconds: id + 0.125, wallclock_seconds: 2 * id, ...more });
 
-/** Work that begins once, whoever asks, and can be waited for. */
+/** Work that begins at the first call of `begin`; `end` waits for it. */
 function onlyOnce(work: () => Promise<unknown>): { readonly begin: () => void; readonly end: () => Promise<unknown> } {
   let begun: Promise<unknown> = Promise.resolve();
   let first = true;
@@ -44,7 +44,7 @@ function onlyOnce(work: () => Promise<unknown>): { readonly begin: () => void; r
   };
 }
 
-describe('taking a store over', { skip: noPostgres }, () => {
+describe('taking over an SQLite store', { skip: noPostgres }, () => {
   let server: Server;
   before(async () => void (server = await startServer()));
   after(() => server.remove());
@@ -79,7 +79,7 @@ describe('taking a store over', { skip: noPostgres }, () => {
     return { path, url, db, source, run };
   }
 
-  /** What both stores' records come to, owner by owner. */
+  /** Asserts that the records of both stores have the same totals per owner. */
   async function assertSame({ path, db }: Move): Promise<void> {
     const from = openWholeStore(path);
     const sorted = (totals: readonly object[]): readonly string[] =>
@@ -91,33 +91,33 @@ describe('taking a store over', { skip: noPostgres }, () => {
     }
   }
 
-  /** The command, held fast after its first batch; `strike` is done to it then. */
-  async function struck({ path, url, db }: Move, signal: NodeJS.Signals): Promise<[number | null, string]> {
+  /** Starts the command, blocks it after its first batch, and sends it `signal`. Returns its status and output. */
+  async function interrupted({ path, url, db }: Move, signal: NodeJS.Signals): Promise<[number | null, string]> {
     const held = await db.transaction(async (inner) => {
       await inner.query('LOCK TABLE qmemacct.taken_over IN EXCLUSIVE MODE');
       const child = spawn(process.execPath, [COMMAND, 'migrate', path, url], { stdio: ['ignore', 'pipe', 'inherit'] });
-      let said = '';
-      child.stdout.on('data', (piece: Buffer) => (said += piece.toString()));
+      let output = '';
+      child.stdout.on('data', (piece: Buffer) => (output += piece.toString()));
       const ended = once(child, 'close') as Promise<[number | null]>;
       const waits = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'qmemacct.taken_over'::regclass";
       await until(async () => (await inner.query(waits)).length > 0);
       child.kill(signal);
       if (signal === 'SIGKILL') await ended;
-      return async (): Promise<[number | null, string]> => [(await ended)[0], said];
+      return async (): Promise<[number | null, string]> => [(await ended)[0], output];
     });
     return held();
   }
 
-  it('goes on after SIGKILL, and after SIGINT where it was', async (t) => {
+  it('goes on where it was after SIGKILL and SIGINT', async (t) => {
     const move = await newMove(t, BATCH + 50);
-    assert.deepEqual(await struck(move, 'SIGKILL'), [null, '']);
-    const [status, said] = await struck(move, 'SIGINT');
+    assert.deepEqual(await interrupted(move, 'SIGKILL'), [null, '']);
+    const [status, output] = await interrupted(move, 'SIGINT');
     assert.equal(status, 3);
-    assert.match(said, /interrupted: run it again to continue\n$/);
-    // The signal may be heard a batch later.
-    const read = Number(/^(\d+) records read/.exec(said)?.[1]);
-    assert.ok(read === BATCH || read === BATCH + 50, said);
-    // The command calls the store by another name than `run` does.
+    assert.match(output, /interrupted: run it again to continue\n$/);
+    // The signal may take effect a batch later.
+    const read = Number(/^(\d+) records read/.exec(output)?.[1]);
+    assert.ok(read === BATCH || read === BATCH + 50, output);
+    // The command names the store differently from `run`.
     await move.db.query('UPDATE qmemacct.taken_over SET source = $1', [move.path]);
     const rest = await move.run();
     const left = BATCH + 50 - read;
@@ -125,17 +125,17 @@ describe('taking a store over', { skip: noPostgres }, () => {
     await assertSame(move);
   });
 
-  /** The server is over before anything else happens here: no batch gets in between. */
+  /** Stops the server and blocks this process until it has ended, so that no batch gets in between. */
   async function stopNow(): Promise<void> {
     const status = `/proc/${server.pid}/stat`;
     const stopped = server.stop(AT_ONCE);
-    // Nobody but this process, which does not get to it now, takes its status from it.
+    // It stays a zombie as long as this process is blocked.
     while (!/^\d+ \(.*\) Z/s.test(readFileSync(status, 'latin1')))
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     await stopped;
   }
 
-  it('outlives a restart of PostgreSQL; out of patience it says why, and goes on the next time', async (t) => {
+  it('continues after a restart of PostgreSQL, and in the next run if its patience ends', async (t) => {
     const move = await newMove(t);
     const faults: string[] = [];
     const onFault = ({ reason, retry }: StoreError): void => {
@@ -167,7 +167,7 @@ describe('taking a store over', { skip: noPostgres }, () => {
     await assertSame(other);
   });
 
-  it('says what is lacking in the end, until another run has brought it', async (t) => {
+  it('reports lacking records and totals until another run has brought them', async (t) => {
     const move = await newMove(t);
     const stop = new AbortController();
     const first = await move.run({ signal: stop.signal, onProgress: () => stop.abort() });
@@ -186,7 +186,7 @@ describe('taking a store over', { skip: noPostgres }, () => {
     await assertSame(move);
   });
 
-  it('takes what is delivered meanwhile in the next run', async (t) => {
+  it('takes a record that changes meanwhile in the next run', async (t) => {
     const move = await newMove(t);
     const late = [numbered(2, { cpu_seconds: 7000, revision: T0 + 1e9 }), numbered(COUNT + 1)];
     const written = onlyOnce(() => move.source.merge(late));
@@ -198,7 +198,7 @@ describe('taking a store over', { skip: noPostgres }, () => {
     await assertSame(move);
   });
 
-  it('knows a short accounting file again that was imported from here since', async (t) => {
+  it('recognises a short accounting file that has grown and was imported into the new store', async (t) => {
     const move = await newMove(t, 1);
     const file = {
       cluster: 'cell',
@@ -219,7 +219,7 @@ describe('taking a store over', { skip: noPostgres }, () => {
     assert.equal((await move.run()).files, 1);
   });
 
-  it('tells of damaged records, and takes the others', async (t) => {
+  it('reports damaged records, and takes the others', async (t) => {
     const move = await newMove(t);
     const raw = new SqliteDatabase(move.path);
     raw.exec(

@@ -21,11 +21,11 @@ const noMounts =
   (spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'no mount namespaces here') ||
   (!existsSync(SYSTEM_CAS) && `no ${SYSTEM_CAS} here`);
 
-/** Where the server is as another host: a name of its own, which the certificate has, and one that it has not. */
+/** Names of the server as if it were another host: one in its certificate, and one that is not. */
 const NAME = 'db.site.example';
 const OTHER = 'other.site.example';
 
-/** Asks the database of a URL, by a program of its own, whether its connection is encrypted; prints that, or the error. */
+/** A program that prints whether its connection to the URL is encrypted, or the error. */
 const PROBE = `
 const { connect } = require(process.argv[1]);
 const db = connect(process.argv[2]);
@@ -62,7 +62,7 @@ describe('TLS to PostgreSQL', { skip: noTls() }, () => {
     );
   }
 
-  /** A certificate of the site's CA, for these names and addresses. */
+  /** Makes a certificate of the site's CA for these names and addresses. */
   function certificate(name: string, names: string): void {
     openssl('req', ...key, '-subj', `/CN=${name}`, '-keyout', file(`${name}.key`), '-out', file(`${name}.csr`));
     writeFileSync(file(`${name}.ext`), `subjectAltName=${names}\n`);
@@ -101,7 +101,7 @@ describe('TLS to PostgreSQL', { skip: noTls() }, () => {
     }
   };
   const ca = (name: string): string => `sslrootcert=${encodeURIComponent(file(`${name}.pem`))}`;
-  /** One line, for good, with cause and fix. */
+  /** Tests for an error that is permanent and names cause and fix in one line. */
   const refused =
     (reason: RegExp, hint: RegExp) =>
     (error: unknown): boolean =>
@@ -113,7 +113,7 @@ describe('TLS to PostgreSQL', { skip: noTls() }, () => {
   const byStranger = refused(/^no CA that this host trusts has signed its certificate/, /sslrootcert=/);
   const forOther = refused(/^its certificate is for another name .*altnames/, /as the certificate names it/);
 
-  it('is used where the server has it, and verified where that is asked for', async () => {
+  it('is used if the server offers it, and verified if requested', async () => {
     assert.equal(await encrypted('localhost', ''), true);
     assert.equal(await encrypted('127.0.0.1', 'sslmode=require'), true);
     assert.equal(await encrypted('localhost', `sslmode=verify-full&${ca('site')}`), true);
@@ -135,11 +135,11 @@ describe('TLS to PostgreSQL', { skip: noTls() }, () => {
     await assert.rejects(encrypted('localhost', ca('empty')), refused(/empty\.pem holds no certificate/, /PEM/));
   });
 
-  it('is not done without where the server wants it', async () => {
+  it('can not be left out if the server requires it', async () => {
     await assert.rejects(encrypted('localhost', 'sslmode=disable'), /denies this user access/);
   });
 
-  it('is missed where the server has none', async () => {
+  it('is required with sslrootcert, even if the server has none', async () => {
     const plainPort = await freePort();
     const plain = await startServer({
       settings: ["listen_addresses = '127.0.0.1'", `port = ${plainPort}`],
@@ -154,7 +154,7 @@ describe('TLS to PostgreSQL', { skip: noTls() }, () => {
     }
   });
 
-  /** From where the server is another host, by its name; `trusted`: the CA that the system trusts there. */
+  /** Output of PROBE where `host` is another host's name; `trusted`: the CA that the system trusts there. */
   function fromElsewhere(host: string, options: string, trusted: string | null): string {
     const script = [
       'mount --make-rprivate /',
@@ -170,7 +170,7 @@ describe('TLS to PostgreSQL', { skip: noTls() }, () => {
     return stdout.trim();
   }
 
-  it('is verified with another host, where nothing else is said', { skip: noMounts }, () => {
+  it('is verified by default with another host', { skip: noMounts }, () => {
     assert.match(fromElsewhere(NAME, '', null), /: no CA that this host trusts has signed its certificate/);
     assert.equal(fromElsewhere(NAME, '', 'site'), 'true');
     assert.match(fromElsewhere(NAME, '', 'strange'), /: no CA that this host trusts/);

@@ -14,7 +14,7 @@ after(async () => {
   if (noPostgres === false) await server.remove();
 });
 
-it('gives the file system back what has gone, where that is more than is left', { skip: noPostgres }, async () => {
+it('prune returns space to the file system if it removes more than it leaves', { skip: noPostgres }, async () => {
   const name = await server.database();
   const store = openPostgresHistory(server.url(name));
   const day = (from: number, count: number, at: number) =>
@@ -40,7 +40,7 @@ it('gives the file system back what has gone, where that is more than is left', 
   await store.close();
 });
 
-it('leaves what waits for an old day counted, unless records of that day have gone', { skip: noPostgres }, async () => {
+it('an old day counts records in the inbox unless its own records were pruned', { skip: noPostgres }, async () => {
   const url = server.url(await server.database());
   const [store, deliverer] = [openPostgresHistory(url), openPostgresStore(url)];
   await store.merge([job(1, T0)]);

@@ -46,7 +46,7 @@ feedSuite((t) => {
   t.after(() => feed.close());
   return Promise.resolve({ store, feed });
 });
-it('gives each store an identity of its own', async (t) => {
+it('the feed of each store has its own identity', async (t) => {
   const feeds = [openSqliteFeed(opened(t).path), openSqliteFeed(opened(t).path)];
   const identities = await Promise.all(feeds.map((feed) => feed.identity()));
   await Promise.all(feeds.map((feed) => feed.close()));
@@ -98,7 +98,7 @@ describe('openSqliteReader', () => {
     await reader.close();
   });
 
-  it('leaves fields empty that are not asked for', async (t) => {
+  it('leaves fields empty that were not asked for', async (t) => {
     const store = opened(t);
     await store.merge([job(1, T0, { notes: ['One.'], metrics: { major_faults: 3 } })]);
     const [stored] = await store.jobs([1], ['job_id', 'ended_at']);
@@ -107,7 +107,7 @@ describe('openSqliteReader', () => {
     assert.deepEqual([owner, peak_rss, notes, metrics], [null, null, [], {}]);
   });
 
-  it('calls a stored record damaged that it cannot read', async (t) => {
+  it('reports a stored record that it can not read as damaged', async (t) => {
     const store = opened(t);
     await store.merge([job(1, T0)]);
     const db = new SqliteDatabase(store.path);

@@ -10,7 +10,10 @@ import { temporaryStore } from '../temporary-store';
 
 const RULES = { records: 30, series: 0, rollups: 0 };
 
-/** Of users who are in one project each, as most are: else the sums of two days are as large as their records. */
+/**
+ * A store with 10,000 records, of users with one project each, as most have: else the sums of two days would be as
+ * large as their records.
+ */
 async function filled(t: TestContext, path: string): Promise<HistoryStore> {
   const store = openSqliteHistory(path, 0o640);
   t.after(() => store.close());
@@ -20,7 +23,7 @@ async function filled(t: TestContext, path: string): Promise<HistoryStore> {
   return store;
 }
 
-it('gives the space of what it removes back to the file system', async (t) => {
+it('prune gives the space of removed records back to the file system', async (t) => {
   const path = temporaryStore();
   const store = await filled(t, path);
   const before = statSync(path).size;
@@ -28,12 +31,12 @@ it('gives the space of what it removes back to the file system', async (t) => {
   const pruned = await store.prune(RULES, T0, { onProgress: (done, of) => seen.push(done / of) });
   assert.deepEqual([pruned.records, pruned.complete], [10_000, true]);
   const after = statSync(path).size;
-  // The sums of the days came in first.
+  // The sums of the days were added first.
   assert.ok(after < before * 0.55 && pruned.freed >= before - after, `${before} ${after} ${pruned.freed}`);
   assert.equal(seen.at(-1), 1);
 });
 
-it('leaves the sums of a private store, too', async (t) => {
+it('prune keeps the sums, also in a query with self-reported records', async (t) => {
   const store = await filled(t, temporaryStore());
   const all = { since: T0 - 3000 * DAY, until: T0 + DAY, by: 'cluster', self_reported: true } as const;
   const before = await store.summary(all);
@@ -43,7 +46,7 @@ it('leaves the sums of a private store, too', async (t) => {
   assert.equal(totals.records, before.totals.records);
 });
 
-it('lets deliveries through while it works', async (t) => {
+it('prune lets deliveries through while it works', async (t) => {
   const path = temporaryStore();
   const store = await filled(t, path);
   const other = openSqliteHistory(path, 0o640);

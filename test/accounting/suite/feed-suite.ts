@@ -4,13 +4,13 @@ import type { HistoryStore } from '../../../src/accounting/history-store';
 import type { RecordFeed } from '../../../src/accounting/record-feed';
 import { DAY, job, lineOf, T0 } from './fixture';
 
-/** A new, empty store, and its feed. */
+/** Opens a new, empty store and its feed. */
 export type OpenFeed = (t: TestContext) => Promise<{ readonly store: HistoryStore; readonly feed: RecordFeed }>;
 
-/** What every store gives who follows it. */
+/** The feed of new records, the same in every store. */
 export function feedSuite(open: OpenFeed): void {
   describe('the feed', () => {
-    it('has every record once, in the order in which they came', async (t) => {
+    it('has every record once, in the order of arrival and without series', async (t) => {
       const { store, feed } = await open(t);
       assert.equal(await feed.newest(), 0);
       const identity = await feed.identity();
@@ -33,24 +33,24 @@ export function feedSuite(open: OpenFeed): void {
       assert.equal(await feed.identity(), identity);
     });
 
-    it('says which records have ended, or are there no more, and gives no number twice', async (t) => {
+    it('says which records have ended or are gone, and never reuses an id', async (t) => {
       const { store, feed } = await open(t);
       const ended = job(1, T0);
       const running = job(2, T0, { status: 'running', ended_at: null, revision: T0 });
       const line = lineOf(ended);
       await store.merge([line, running, job(3, T0)]);
       await store.settle({});
-      const numbered = async (): Promise<ReadonlyMap<number, number>> =>
+      const idsByJob = async (): Promise<ReadonlyMap<number, number>> =>
         new Map((await feed.after(0, 10)).map(({ id, record }) => [record.job_id, id]));
-      const before = await numbered();
+      const before = await idsByJob();
       const ids = [...before.values(), 4711];
       const first = await feed.ended(ids);
       assert.deepEqual(first.records.map(({ record }) => record.job_id).sort(), [1, 3]);
-      // PostgreSQL keeps what running jobs say in its inbox.
+      // PostgreSQL keeps heartbeats in its inbox: the running job may be missing in the feed, but is not gone.
       assert.deepEqual(first.gone, [4711]);
       await store.merge([ended, job(2, T0 + DAY)]);
       await store.settle({});
-      const { records } = await feed.ended([...(await numbered()).values()]);
+      const { records } = await feed.ended([...(await idsByJob()).values()]);
       assert.deepEqual(records.map(({ record }) => record.job_id).sort(), [1, 2, 3]);
       const joined = records.find(({ record }) => record.job_id === 1);
       assert.equal(joined?.id, before.get(1));

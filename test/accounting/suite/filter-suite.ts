@@ -13,7 +13,7 @@ import { limitOf } from '../../../src/record/request';
 
 const of = <T>(index: number, ...choices: readonly T[]): T => choices[index % choices.length] as T;
 
-/** Jobs that differ in everything that a filter can ask for. */
+/** Jobs that differ in everything that can be filtered by. */
 function variedJobs(): readonly JobRecord[] {
   return Array.from({ length: 60 }, (_item, index) => {
     const limit = of(index, 4 * GIB, 8 * GIB, null, 16 * GIB, 0);
@@ -52,22 +52,23 @@ function variedJobs(): readonly JobRecord[] {
   });
 }
 
-/** A request of one complex or another. */
+/** A request for one of several complexes. */
 function requesting(index: number, limit: number | null): Partial<JobRecord> {
   if (limit === null) return {};
-  const asked = { request_bytes: limit, limit_bytes: limit, per: 'job' } as const;
-  if (index % 3 === 0) return { h_vmem: null, requests: { mem_free: asked } };
-  if (index % 3 === 1) return { h_vmem: asked };
-  const other = { ...asked, limit_bytes: 1 };
-  return { h_vmem: other, requests: { gpu_mem: other, site_mem: asked }, request_order: 'site_mem,h_vmem' };
+  const request = { request_bytes: limit, limit_bytes: limit, per: 'job' } as const;
+  if (index % 3 === 0) return { h_vmem: null, requests: { mem_free: request } };
+  if (index % 3 === 1) return { h_vmem: request };
+  const other = { ...request, limit_bytes: 1 };
+  return { h_vmem: other, requests: { gpu_mem: other, site_mem: request }, request_order: 'site_mem,h_vmem' };
 }
 
-/** By maxvmem, where nobody measured a peak. */
-const held = (record: JobRecord): number => record.peak_rss?.lower_bytes ?? record.grid_engine?.maxvmem_bytes ?? NaN;
+/** The peak, or maxvmem if none was measured. */
+const peakBytes = (record: JobRecord): number =>
+  record.peak_rss?.lower_bytes ?? record.grid_engine?.maxvmem_bytes ?? NaN;
 
 const share = (record: JobRecord): number => {
   const limit = limitOf(record) ?? 0;
-  return limit <= 0 ? NaN : held(record) / limit;
+  return limit <= 0 ? NaN : peakBytes(record) / limit;
 };
 
 const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) => boolean])[] = [
@@ -110,9 +111,9 @@ const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) =>
   [{ failed: false, owner: 'eve' }, (r) => !endedBadly(r) && r.owner === 'eve'],
   [{ sampled: true }, (r) => (r.samples ?? 0) > 0],
   [{ sampled: false }, (r) => !((r.samples ?? 0) > 0)],
-  [{ peak_at_least: 3 * GIB, peak_at_most: 9 * GIB }, (r) => held(r) >= 3 * GIB && held(r) <= 9 * GIB],
-  [{ peak_at_least: 1.5 * GIB }, (r) => held(r) >= 1.5 * GIB],
-  [{ peak_at_most: 2.5 * GIB }, (r) => held(r) <= 2.5 * GIB],
+  [{ peak_at_least: 3 * GIB, peak_at_most: 9 * GIB }, (r) => peakBytes(r) >= 3 * GIB && peakBytes(r) <= 9 * GIB],
+  [{ peak_at_least: 1.5 * GIB }, (r) => peakBytes(r) >= 1.5 * GIB],
+  [{ peak_at_most: 2.5 * GIB }, (r) => peakBytes(r) <= 2.5 * GIB],
   [{ limit_at_least: 8 * GIB }, (r) => (limitOf(r) ?? -1) >= 8 * GIB],
   [{ limit_at_most: 4 * GIB }, (r) => (limitOf(r) ?? NaN) <= 4 * GIB],
   [{ share_at_least: 0.5 }, (r) => share(r) >= 0.5],
@@ -137,26 +138,26 @@ function sortValue(record: JobRecord, sort: RecordSort): number {
     time: 0,
     wallclock,
     cpu: record.cpu_seconds ?? NaN,
-    peak: held(record),
+    peak: peakBytes(record),
     requested: (requestedBytes(record) ?? NaN) * wallclock,
-    unused: ((requestedBytes(record) ?? NaN) - held(record)) * wallclock,
+    unused: ((requestedBytes(record) ?? NaN) - peakBytes(record)) * wallclock,
   }[sort];
   return Number.isNaN(value) ? -Infinity : value;
 }
 
-/** Which records every store selects, and in what order. */
+/** Filtering and sorting of records, the same in every store. */
 export function filterSuite(open: OpenStore): void {
   describe('records', () => {
     const sorts: readonly RecordSort[] = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'];
 
-    it('are those that the filter asks for, in the order asked for, whether days are summed up or not', async (t) => {
+    it('match the filter and are in the requested order, before and after days are rolled up', async (t) => {
       const store = await open(t);
       const all = variedJobs();
       await store.merge(all);
       for (const rolled of [false, true]) {
         if (rolled) {
           await store.rollUp({});
-          // Two days that are to be read again.
+          // Two days have changed since they were rolled up.
           await store.merge([0, 40].map((index) => ({ ...(all[index] as JobRecord), revision: T0 + 40 * DAY })));
         }
         for (const [filter, selects] of FILTERS)
@@ -178,7 +179,7 @@ export function filterSuite(open: OpenStore): void {
       }
     });
 
-    it('come fifty at a time where nothing else is said', async (t) => {
+    it('are fifty at most without a limit', async (t) => {
       const store = await open(t);
       await store.merge(variedJobs());
       assert.equal((await store.records({ since: T0, until: T0 + 30 * DAY })).records.length, 50);

@@ -5,7 +5,7 @@ import { emptyRecord } from '../../../src/record/record';
 import type { Bracket, JobRecord } from '../../../src/record/record';
 import { bracketOf, recordOf } from '../../support/records';
 
-/** A new, empty store of the test's own, gone after the test. */
+/** Opens a new, empty store, which is closed and removed after the test. */
 export type OpenStore = (t: TestContext) => Promise<HistoryStore>;
 
 export const GIB = 2 ** 30;
@@ -15,7 +15,7 @@ export const T0 = Date.UTC(2026, 10, 1);
 
 export const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** A job of an hour, which ended then, as a root sampler saw it. */
+/** The record of a root sampler of a job that ran for an hour until `endedAt`. */
 export function job(id: number, endedAt: number, fields: Partial<JobRecord> = {}): JobRecord {
   return recordOf({
     cluster: 'cell',
@@ -38,15 +38,15 @@ export function job(id: number, endedAt: number, fields: Partial<JobRecord> = {}
   });
 }
 
-/** A peak of rss of that many bytes, for `job`. */
+/** A peak for `job` whose lower bound is `bytes`. */
 export function peakOf(bytes: number): Bracket {
   return { ...(job(1, T0).peak_rss ?? assert.fail()), lower_bytes: bytes };
 }
 
-/** The most that a record may say. */
-export const MOST = { wallclock_seconds: 1e12, cpu_seconds: 1e12, slots: 1e6, host_slots: 1e6 } as const;
+/** The largest values that a record may have. */
+export const LARGEST_VALUES = { wallclock_seconds: 1e12, cpu_seconds: 1e12, slots: 1e6, host_slots: 1e6 } as const;
 
-/** As Grid Engine's accounting file tells of the same run, before it is joined with anything. */
+/** The record of the same run's accounting line, before it is joined with `record`. */
 export function lineOf(record: JobRecord, fields: Partial<JobRecord> = {}): JobRecord {
   const start = Math.floor(Date.parse(record.started_at ?? iso(0)) / 1000) * 1000;
   const end = Math.floor(Date.parse(record.ended_at ?? iso(0)) / 1000) * 1000;
@@ -84,7 +84,7 @@ export function lineOf(record: JobRecord, fields: Partial<JobRecord> = {}): JobR
   };
 }
 
-/** A file of Grid Engine's accounting, as far as it is read. */
+/** An accounting file of Grid Engine, and how far it was read. */
 export const FILE: ImportedFile = {
   cluster: 'cell',
   head: 'abc',

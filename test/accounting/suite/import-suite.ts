@@ -14,7 +14,7 @@ function batchOf(lines: readonly PlacedLine[], more: Partial<ImportBatch> = {}):
   return { file: FILE, before: null, lines, unreadable: [], ...more };
 }
 
-/** What is in the store of these jobs, in an order that says nothing of how it came in. */
+/** The records of these jobs in the store, sorted by key. */
 async function contents(store: HistoryStore, jobs: Iterable<number>): Promise<readonly unknown[]> {
   const found: (readonly [string, unknown])[] = [];
   for (const job of new Set(jobs))
@@ -23,35 +23,35 @@ async function contents(store: HistoryStore, jobs: Iterable<number>): Promise<re
   return found.sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The same lines one by one through the way of every record. */
+/** Merges the records of the lines, as the records of samplers are merged. */
 async function mergeLines(store: HistoryStore, lines: readonly PlacedLine[]): Promise<void> {
   const records = lines.map((line) => recordOfLine(line, { cluster: 'cell' }));
   for (const outcome of await store.merge(records)) assert.equal(outcome.ok, true);
 }
 
 const START = 1_763_700_000_000;
-const often = fc.constantFrom(true, true, true, false);
+const mostly = fc.constantFrom(true, true, true, false);
 
-/** A record of ours, and a line that mostly joins it, both of job 1. */
+/** A record of ours and an accounting line that mostly joins it, both of job 1. */
 const meeting = fc
   .record({
     any: arbitraryRecord(),
     trust: fc.constantFrom<Trust[]>('root', 'root', 'usage', 'self-reported'),
-    isTold: often,
-    hasEnded: often,
+    isComplete: mostly,
+    hasEnded: mostly,
     host: fc.constantFrom('ge1', 'ge1', 'ge1.example'),
     line: arbitraryLine(1),
-    isUsual: often,
+    isUsual: mostly,
   })
-  .map(({ any, trust, isTold, hasEnded, host, line, isUsual }) => {
+  .map(({ any, trust, isComplete, hasEnded, host, line, isUsual }) => {
     const started_at = new Date(START + 300).toISOString();
-    // Of one day, since each is summed up.
+    // All on one day, since each day is rolled up.
     const ended_at = new Date(START + 60_700).toISOString();
     const record: JobRecord = {
       ...any,
       ended_at: any.ended_at && ended_at,
     };
-    const told: Partial<JobRecord> = {
+    const complete: Partial<JobRecord> = {
       job_name: 'a',
       queue: 'q',
       account: 'sge',
@@ -70,23 +70,31 @@ const meeting = fc
       ...record,
       ...key,
       ...{ owner: 'alice', started_at, exit_status: 0, signal: 0, trust },
-      ...(isTold ? told : {}),
+      ...(isComplete ? complete : {}),
       status: hasEnded ? 'finished' : record.status,
     };
     const usual = { failed: 0, exitStatus: 0, pe: null, submissionTimeMs: START - 5000 };
     const times = { startTimeMs: START, endTimeMs: START + 60_000 };
-    const its = { ...line, ...times, task: 0, peTaskId: null, host: 'ge1', owner: 'alice', ...(isUsual ? usual : {}) };
-    return [ours, its] as const;
+    const joining = {
+      ...line,
+      ...times,
+      task: 0,
+      peTaskId: null,
+      host: 'ge1',
+      owner: 'alice',
+      ...(isUsual ? usual : {}),
+    };
+    return [ours, joining] as const;
   });
 
-/** Without what the order of adding up makes of it. */
+/** JSON with rounded numbers: sums of fractions depend on the order of addition. */
 const rounded = (value: unknown): string =>
-  JSON.stringify(value, (_name, its: unknown) => (typeof its === 'number' ? its.toPrecision(9) : its));
+  JSON.stringify(value, (_name, part: unknown) => (typeof part === 'number' ? part.toPrecision(9) : part));
 
-/** Lines of Grid Engine's accounting, in any store; `share`: of the usual number of tries. */
+/** Imports of accounting lines, the same in every store. `share`: the part of the usual random runs. */
 export function importSuite(open: OpenStore, share = 1): void {
   describe('importLines', () => {
-    it('stores lines as merging their records does', async (t) => {
+    it('stores the same records as merging them', async (t) => {
       await fc.assert(
         fc.asyncProperty(fc.array(arbitraryLine(), { maxLength: 60 }), async (lines) => {
           const imported = await open(t);
@@ -103,7 +111,7 @@ export function importSuite(open: OpenStore, share = 1): void {
       );
     });
 
-    it('stores lines that meet each other and the sampler as merging does, in batches of any size', async (t) => {
+    it('joins lines with each other and with records of samplers as merging does, in batches of any size', async (t) => {
       const seen = { ...realisticRecords(5).next(), cluster: 'cell', task_id: null, pe_task_id: null, host: 'ge1' };
       const ours = fc
         .record({
@@ -154,7 +162,7 @@ export function importSuite(open: OpenStore, share = 1): void {
       );
     });
 
-    it('writes into records of ours what merging would write, and leaves no sum as it was where that changes it', async (t) => {
+    it('writes the same into records of ours as merging does, and the sums follow', async (t) => {
       await fc.assert(
         fc.asyncProperty(fc.array(meeting, { minLength: 60, maxLength: 60 }), async (pairs) => {
           const imported = await open(t);
@@ -182,7 +190,7 @@ export function importSuite(open: OpenStore, share = 1): void {
       );
     });
 
-    it('knows a line of a job that never started again by its place, whichever file tells it', async (t) => {
+    it('recognises the line of a job that never started by its place, in whichever file', async (t) => {
       const store = await open(t);
       const [usual] = fc.sample(arbitraryLine(), { numRuns: 1, seed: 3 });
       assert.ok(usual !== undefined);
@@ -192,8 +200,8 @@ export function importSuite(open: OpenStore, share = 1): void {
       const { added } = await store.importLines(batchOf([first, again]));
       assert.equal(added, 2);
       const copy = { ...FILE, head: 'another' };
-      const told = await store.importLines({ ...batchOf([first, again]), file: copy });
-      assert.deepEqual(told, { added: 0, joined: 0, unchanged: 2, conflict: false });
+      const known = await store.importLines({ ...batchOf([first, again]), file: copy });
+      assert.deepEqual(known, { added: 0, joined: 0, unchanged: 2, conflict: false });
       const { added: third } = await store.importLines(
         batchOf([{ ...never, place: 'b.0' }], { file: { ...FILE, head: 'c' } }),
       );
@@ -201,7 +209,7 @@ export function importSuite(open: OpenStore, share = 1): void {
       await store.close();
     });
 
-    it('does nothing where another importer was there first', async (t) => {
+    it('reports a conflict and changes nothing if another importer was faster', async (t) => {
       const store = await open(t);
       const [line] = fc.sample(arbitraryLine(), 1);
       assert.ok(line !== undefined);
@@ -217,7 +225,7 @@ export function importSuite(open: OpenStore, share = 1): void {
       await store.close();
     });
 
-    it('keeps unreadable lines with their place, newest last', async (t) => {
+    it('keeps the newest unreadable lines with their place, newest last', async (t) => {
       const store = await open(t);
       const unreadable = [1, 2, 3].map((offset) => ({ offset, reason: 'too few fields', text: `a:\u00ff:${offset}` }));
       await store.importLines({ ...batchOf([]), unreadable });
@@ -229,7 +237,7 @@ export function importSuite(open: OpenStore, share = 1): void {
       assert.deepEqual(await store.unreadableLines('other', 9), []);
     });
 
-    it('makes the days of its lines be summed up again', async (t) => {
+    it('marks the days of its lines to be rolled up again', async (t) => {
       const store = await open(t);
       const lines = fc.sample(arbitraryLine(), { numRuns: 20, seed: 7 });
       const since = 0;

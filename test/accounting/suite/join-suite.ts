@@ -11,20 +11,20 @@ async function recordsOf(store: HistoryStore, id: number): Promise<readonly Stor
   return records.map(({ record, ended, provenance }) => ({ record, ended, provenance }));
 }
 
-/** The run ids that a job's records have in the end, and whether Grid Engine's account is in each. */
+/** Run id and host of each of a job's records, and a + if the record was joined with an accounting line. */
 async function runsOf(store: HistoryStore, id: number): Promise<readonly string[]> {
   const found = await recordsOf(store, id);
   return found.map(({ record }) => `${record.run_id} ${record.host}${record.grid_engine === null ? '' : ' +'}`).sort();
 }
 
-/** Grid Engine's accounting and our own records of one run become one record, whichever comes first. */
+/** An accounting line and our record of the same run become one record, whichever comes first; in every store. */
 export function joinSuite(open: OpenStore): void {
   describe('an accounting line', () => {
     const ours = job(1, T0 + 700, { started_at: iso(T0 - HOUR + 700), exit_status: 0, signal: 0 });
     const line = lineOf(ours);
     const heartbeat: JobRecord = { ...ours, status: 'running', ended_at: null, exit_status: null, revision: T0 - 5000 };
 
-    it('joins our record that is there, or is joined by it: the same in the end', async (t) => {
+    it('joins our record of the run, with the same result in any order', async (t) => {
       const ends: unknown[] = [];
       for (const order of [
         [ours, line],
@@ -48,7 +48,7 @@ export function joinSuite(open: OpenStore): void {
       assert.deepEqual(stored.record.grid_engine, line.grid_engine);
     });
 
-    it('joins a record whose first process was forked long after Grid Engine noted the start', async (t) => {
+    it('joins a record whose first process was started long after the start in the line', async (t) => {
       const late = { ...ours, started_at: iso(T0 - HOUR + 45_000) };
       for (const order of [
         [late, line],
@@ -60,7 +60,7 @@ export function joinSuite(open: OpenStore): void {
       }
     });
 
-    it('joins in one batch as in several', async (t) => {
+    it('joins our record within one batch', async (t) => {
       const store = await open(t);
       const outcomes = await store.merge([line, ours, line]);
       assert.deepEqual(
@@ -70,7 +70,7 @@ export function joinSuite(open: OpenStore): void {
       assert.deepEqual(await runsOf(store, 1), [`${ours.run_id} node1 +`]);
     });
 
-    it('joins a host that only one of the two names with its domain', async (t) => {
+    it('joins a record of the same host if only one of them names the domain', async (t) => {
       const store = await open(t);
       const far = { host: 'node1.cluster.example' };
       await store.merge([lineOf(ours, far), ours]);
@@ -81,7 +81,7 @@ export function joinSuite(open: OpenStore): void {
       assert.equal((await runsOf(store, 3)).length, 2);
     });
 
-    it('stays alone where owner, cluster, task or start are others', async (t) => {
+    it('is not joined with a record of another owner, cluster, task or start', async (t) => {
       const store = await open(t);
       const others: readonly Partial<JobRecord>[] = [
         { owner: 'eve' },
@@ -96,7 +96,7 @@ export function joinSuite(open: OpenStore): void {
       assert.equal(found.length, 1 + others.length, found.join('; '));
     });
 
-    it('joins its own run of several, and the nearest of two that began at almost one time', async (t) => {
+    it('joins its own run of several, even if two began at almost the same time', async (t) => {
       const store = await open(t);
       const runs = [0, 1000, 5 * HOUR].map((later, index) =>
         job(1, T0 + HOUR + later, { run_id: `0badcafe.${index}.9`, started_at: iso(T0 + later) }),
@@ -112,7 +112,7 @@ export function joinSuite(open: OpenStore): void {
       );
     });
 
-    it('without a start is of the run that was lost, where Grid Engine does not know whether the job ran', async (t) => {
+    it('without a start joins the lost run if Grid Engine does not know whether the job ran', async (t) => {
       const lost: JobRecord = { ...ours, status: 'lost', ended_at: null, exit_status: null, signal: null };
       const crashed = lineOf(ours, { run_id: 'accounting.0.5.1', started_at: null, ended_at: null, failed: 19 });
       const again = job(1, T0 + 5 * HOUR, { run_id: '0badcafe.1.9' });
@@ -142,7 +142,7 @@ export function joinSuite(open: OpenStore): void {
       for (const id of [1, 2, 3]) assert.equal((await runsOf(store, id)).length, 2);
     });
 
-    it('without a start is of no lost run of another job that had the same number', async (t) => {
+    it('without a start does not join a lost run of another job with the same number', async (t) => {
       const YEARS = 5 * 365 * DAY;
       const lost: JobRecord = { ...ours, status: 'lost', ended_at: null, exit_status: null, signal: null };
       const crashed = lineOf(ours, { run_id: 'accounting.0.5.1', started_at: null, ended_at: iso(T0), failed: 19 });
@@ -152,7 +152,7 @@ export function joinSuite(open: OpenStore): void {
         started_at: record.started_at && iso(Date.parse(record.started_at) + ms),
         ended_at: record.ended_at && iso(Date.parse(record.ended_at) + ms),
       });
-      // Our record of a task has no submission.
+      // Our record of a slave task has no submission.
       const task = { ...lost, submitted_at: null, pe_task_id: '1.node1' };
       const taskLine = { ...crashed, pe_task_id: '1.node1' };
       for (const [run, line] of [
@@ -178,7 +178,7 @@ export function joinSuite(open: OpenStore): void {
         }
     });
 
-    it("joins the record of its own parallel task, not the master's", async (t) => {
+    it("joins the record of its own slave task, not the master's", async (t) => {
       const store = await open(t);
       const task = (id: string, host: string, run: string): JobRecord =>
         job(1, T0, { pe_task_id: id, host, run_id: run, pe: 'mpi' });
@@ -188,7 +188,7 @@ export function joinSuite(open: OpenStore): void {
       assert.deepEqual(await runsOf(store, 1), ['0badcafe.1.1 node1 +', 'a.1.1 node1 +', 'b.1.1 node2 +']);
     });
 
-    it('is taken in as well where our record first did not know when it began', async (t) => {
+    it('joins our record as soon as that knows its start', async (t) => {
       const store = await open(t);
       await store.merge([{ ...heartbeat, started_at: null }, line]);
       assert.equal((await runsOf(store, 1)).length, 2);

@@ -10,7 +10,7 @@ import { DAY, GIB, iso, job, peakOf, T0, type OpenStore } from './fixture';
 const BATCH = 1000;
 const DAYS = 3;
 
-/** Of few different amounts, some of them unknown; no two count at the same time. */
+/** Records with few different amounts, some unknown; no two count at the same moment. */
 function manyOn(day: number, count: number, firstJob: number): readonly JobRecord[] {
   return Array.from({ length: count }, (_, index) => {
     const number = firstJob + index;
@@ -30,7 +30,7 @@ function manyOn(day: number, count: number, firstJob: number): readonly JobRecor
   });
 }
 
-function plainly(records: readonly JobRecord[], query: RecordsQuery): readonly number[] {
+function expectedJobs(records: readonly JobRecord[], query: RecordsQuery): readonly number[] {
   const { sort = 'time', limit = DEFAULT_LIMIT, since, until, owner, queue, failed } = query;
   const amountOf = (record: JobRecord): number =>
     sort === 'time' ? 0 : (SORTS[sort].amount(figuresOf(record)) ?? -Infinity);
@@ -47,13 +47,13 @@ function plainly(records: readonly JobRecord[], query: RecordsQuery): readonly n
 
 const FILTERS = [{}, { owner: 'bob' }, { queue: 'long.q' }, { failed: true }] as const;
 
-/** So many of the filters are asked for after each change, the next ones after the next. */
-const AT_ONCE = often(1, FILTERS.length);
+/** So many of the filters are checked after each change, in turn. */
+const FILTERS_PER_CHECK = often(1, FILTERS.length);
 
-/** Lists in an order other than time's, over days with thousands of records. */
+/** Lists sorted by an amount, over days with thousands of records; the same in every store. */
 export function largestSuite(open: OpenStore): void {
-  describe('lists by amounts', () => {
-    it('are of all records, before and after their days are summed up and changed', async (t) => {
+  describe('lists sorted by an amount', () => {
+    it('rank all records, before and after their days are rolled up and changed', async (t) => {
       const store = await open(t);
       const perDay = 2200;
       const records = Array.from({ length: DAYS }, (_, day) => manyOn(day, perDay, 1 + day * perDay)).flat();
@@ -64,7 +64,10 @@ export function largestSuite(open: OpenStore): void {
       let checks = 0;
       const check = async (): Promise<void> => {
         const first = checks++;
-        const filters = FILTERS.map((_, index) => FILTERS[(first + index) % FILTERS.length]).slice(0, AT_ONCE);
+        const filters = FILTERS.map((_, index) => FILTERS[(first + index) % FILTERS.length]).slice(
+          0,
+          FILTERS_PER_CHECK,
+        );
         for (const filter of filters)
           for (const sort of AMOUNT_SORTS)
             for (const [interval, limit] of [
@@ -77,7 +80,7 @@ export function largestSuite(open: OpenStore): void {
               const { records: found } = await store.records({ ...query, totals: false });
               assert.deepEqual(
                 found.map(({ record }) => record.job_id),
-                plainly(records, query),
+                expectedJobs(records, query),
                 JSON.stringify(query),
               );
             }

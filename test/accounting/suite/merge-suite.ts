@@ -6,10 +6,10 @@ import { arbitraryRecord } from '../arbitrary-record';
 import { iso, job, T0 } from './fixture';
 import type { OpenStore } from './fixture';
 
-/** What every store does with the records that hooks deliver. */
+/** Merging of delivered records, the same in every store. */
 export function mergeSuite(open: OpenStore, numRuns = 150): void {
   describe('merge', () => {
-    it('gives every record back as it came', async (t) => {
+    it('stores every record unchanged', async (t) => {
       const store = await open(t);
       const earlier = new Set<number>();
       await fc.assert(
@@ -21,7 +21,7 @@ export function mergeSuite(open: OpenStore, numRuns = 150): void {
             const same = found.filter(
               ({ record: other }) => other.run_id === record.run_id && other.host === record.host,
             );
-            // Two may share a key, and are merged then, or a job, of whose master a task has its requests.
+            // Records with one key are merged, and a slave task takes requests from the master of its job.
             const isAlone = records.filter(({ job_id }) => job_id === record.job_id).length === 1;
             if (same.length === 1 && isAlone && !earlier.has(record.job_id))
               assert.deepEqual(same[0]?.record, asStored(record).record);
@@ -32,7 +32,7 @@ export function mergeSuite(open: OpenStore, numRuns = 150): void {
       );
     });
 
-    it('keeps what mergeRecords makes, provenance included', async (t) => {
+    it('stores what mergeRecords gives, provenance included', async (t) => {
       const store = await open(t);
       let id = 0;
       await fc.assert(
@@ -54,7 +54,7 @@ export function mergeSuite(open: OpenStore, numRuns = 150): void {
       );
     });
 
-    it('tells what changed', async (t) => {
+    it('says which records were added, changed or unchanged', async (t) => {
       const store = await open(t);
       const record = job(1, T0);
       const later = { ...record, revision: T0 + 1, cpu_seconds: 1801 };
@@ -65,7 +65,7 @@ export function mergeSuite(open: OpenStore, numRuns = 150): void {
       ]);
     });
 
-    it('leaves out a record that it cannot store, and stores the others', async (t) => {
+    it('refuses a record that it can not store, and stores the others', async (t) => {
       const store = await open(t);
       const bad = { ...job(2, T0), job_name: 'never seen before', started_at: 'yesterday' };
       const outcomes = await store.merge([job(1, T0), bad, { ...job(3, T0), job_name: 'never seen before' }]);
@@ -77,7 +77,7 @@ export function mergeSuite(open: OpenStore, numRuns = 150): void {
       assert.equal((await store.job({ job_id: 3 })).records[0]?.record.job_name, 'never seen before');
     });
 
-    it('keeps the series of one revision when the next has none, and replaces it when it has', async (t) => {
+    it('keeps the series if the next revision has none, and else replaces it', async (t) => {
       const store = await open(t);
       const series = { start: iso(T0), step_seconds: 10, rss_bytes: [4096, 0, 8192, 1], others: {} };
       await store.merge([{ ...job(1, T0), series }]);

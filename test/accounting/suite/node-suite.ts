@@ -22,10 +22,10 @@ export function statusOf(host: string, changes: Partial<NodeStatus> = {}): NodeS
   };
 }
 
-/** What every store keeps of what hosts say of themselves. */
+/** Heartbeats of hosts, the same in every store. */
 export function nodeSuite(open: OpenStore): void {
   describe('nodes', () => {
-    it('says of each host of each cluster what it said last', async (t) => {
+    it('gives the last heartbeat of each host of each cluster', async (t) => {
       const store = await open(t);
       const before = Date.now();
       const late = statusOf('node2', {
@@ -42,10 +42,10 @@ export function nodeSuite(open: OpenStore): void {
       const quiet = statusOf('node1', { cluster: 'other', listener: false, clock_synchronised: false });
       for (const status of [statusOf('node2'), statusOf('node1'), quiet, late]) await store.saveHeartbeat(status);
       const found = await store.nodes({ since: 0 });
-      const said = [statusOf('node1'), late, quiet];
+      const expected = [statusOf('node1'), late, quiet];
       assert.deepEqual(
         found,
-        said.map((status, index) => ({
+        expected.map((status, index) => ({
           ...status,
           heartbeat_at: found[index]?.heartbeat_at,
           clock_offset_seconds: found[index]?.clock_offset_seconds,
@@ -58,7 +58,7 @@ export function nodeSuite(open: OpenStore): void {
       }
     });
 
-    it('leaves out hosts without a heartbeat since then', async (t) => {
+    it('leaves out hosts without a heartbeat since the given time', async (t) => {
       const store = await open(t);
       await store.saveHeartbeat(statusOf('node1'));
       const [{ heartbeat_at: heard } = assert.fail()] = await store.nodes({ since: 0 });

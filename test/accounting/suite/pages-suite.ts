@@ -21,10 +21,10 @@ export async function readPages(reader: AccountingReader, query: PagesQuery): Pr
   return found;
 }
 
-/** More than two pages, in no order. */
+/** More than two pages of records, unsorted. */
 const MANY = Array.from({ length: 2100 }, (_item, index) => job(index + 1, T0 + ((index * 997) % 2100) * 1000));
 
-/** What every store reads page by page. */
+/** Reading page by page, the same in every store. */
 export function pagesSuite(open: OpenStore): void {
   describe('pages', () => {
     it('have every record that the filter selects, newest first', async (t) => {
@@ -49,7 +49,7 @@ export function pagesSuite(open: OpenStore): void {
       }
     });
 
-    it('have series where they are asked for, and may leave out the rest', async (t) => {
+    it('have the series only if it is among the fields asked for, and then only those fields', async (t) => {
       const store = await open(t);
       const series = { start: iso(T0), step_seconds: 1, rss_bytes: [GIB, 2 * GIB], others: {} };
       await store.merge([job(1, T0, { series }), job(2, T0)]);
@@ -65,7 +65,7 @@ export function pagesSuite(open: OpenStore): void {
       assert.deepEqual([first?.job_id, first?.series, first?.owner], [1, null, 'bob']);
     });
 
-    it('say the same as plain columns', async (t) => {
+    it('have the same values as the columns of tables', async (t) => {
       const store = await open(t);
       const records = fc.sample(arbitraryRecord(), { numRuns: 200, seed: 7 });
       const lines = records.slice(0, 50).map((record) => ({ ...record, trust: 'accounting' as const }));
@@ -95,7 +95,7 @@ export function pagesSuite(open: OpenStore): void {
       }
     });
 
-    it('have each record once while others arrive and change', async (t) => {
+    it('have each record once while records arrive and change', async (t) => {
       const store = await open(t);
       const runs = job(9000, T0 + 10_000, { status: 'running', ended_at: null, exit_status: null });
       await store.merge([...MANY, runs]);
@@ -105,7 +105,7 @@ export function pagesSuite(open: OpenStore): void {
         for (const { record } of records) found.push(record);
         page += 1;
         if (page > 1) continue;
-        // The running job ends later than what has been read; another arrives among what has not.
+        // The running job gets an end before the pages read so far; another record arrives among those not read yet.
         await store.merge([
           { ...job(9000, T0 + 5 * DAY), revision: T0 + 5 * DAY },
           job(9001, T0 + 100_500),

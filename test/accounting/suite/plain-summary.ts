@@ -9,7 +9,7 @@ import { DAY, iso } from './fixture';
 const sameJob = (a: JobRecord, b: JobRecord): boolean =>
   a.cluster === b.cluster && a.job_id === b.job_id && a.task_id === b.task_id;
 
-/** Of each host of a parallel job one record counts: the master's, or that of the first task. */
+/** Whether the record counts for its host: of a parallel job that of the master, or of the first slave task. */
 export function standsForHost(record: JobRecord, all: readonly JobRecord[]): boolean {
   if (record.pe_task_id === null) return true;
   return (
@@ -18,7 +18,7 @@ export function standsForHost(record: JobRecord, all: readonly JobRecord[]): boo
   );
 }
 
-/** The name that a record counts under: a task without one has its master's, of several the nearest in time. */
+/** The job name under which a record counts: a slave task without one has that of the master nearest in time. */
 export function nameOf(record: JobRecord, all: readonly JobRecord[]): string | null {
   if (record.job_name !== null || record.pe_task_id === null) return record.job_name;
   const apart = (other: JobRecord): number => Math.abs(countedAt(other) - countedAt(record));
@@ -38,7 +38,7 @@ function keyOf(record: JobRecord, by: SummaryQuery['by'], all: readonly JobRecor
   return record[by];
 }
 
-/** What a store is to answer, computed from all its records without any index or roll-up: `read` aside. */
+/** The summary that a store must give, except for `read`, computed from all its records without index or roll-up. */
 export function plainSummary(
   given: readonly JobRecord[],
   query: SummaryQuery,

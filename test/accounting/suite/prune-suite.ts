@@ -13,8 +13,8 @@ export function pruneSuite(open: OpenStore): void {
     const now = T0 + 10 * DAY + 5 * HOUR;
     const series = { start: iso(T0), step_seconds: 10, rss_bytes: [1, 2, 3], others: {} };
     const interval = { since: T0, until: T0 + 20 * DAY };
-    /** A job a day for ten days. */
-    const filled = async (store: HistoryStore): Promise<void> => {
+    /** Stores a job a day for ten days. */
+    const fill = async (store: HistoryStore): Promise<void> => {
       await store.merge(
         Array.from({ length: 10 }, (_item, day) =>
           job(day + 1, T0 + day * DAY + HOUR, { series, owner: `user${day % 2}` }),
@@ -24,9 +24,9 @@ export function pruneSuite(open: OpenStore): void {
     const ids = async (store: HistoryStore): Promise<readonly number[]> =>
       (await store.records({ ...interval, limit: 99 })).records.map(({ record }) => record.job_id);
 
-    it('removes nothing where everything is kept for ever', async (t) => {
+    it('removes nothing if everything is kept for ever', async (t) => {
       const store = await open(t);
-      await filled(store);
+      await fill(store);
       assert.deepEqual(await store.prune(FOR_EVER, now, {}), {
         records: 0,
         series: 0,
@@ -37,9 +37,9 @@ export function pruneSuite(open: OpenStore): void {
       assert.equal((await ids(store)).length, 10);
     });
 
-    it('removes records of whole days that are too old, and keeps what they summed up to', async (t) => {
+    it('removes the records of whole old days, and keeps their sums', async (t) => {
       const store = await open(t);
-      await filled(store);
+      await fill(store);
       await store.rollUp({});
       await store.merge([job(99, T0 + 2 * DAY, { series })]);
       const before = await store.summary({ ...interval, by: 'owner' });
@@ -54,9 +54,9 @@ export function pruneSuite(open: OpenStore): void {
       assert.equal((await store.prune({ ...FOR_EVER, records: 4 }, now, {})).records, 0);
     });
 
-    it('counts what it would remove, whole days and records of users among it', async (t) => {
+    it('removes as many records as countOld says, self-reported ones included', async (t) => {
       const store = await open(t);
-      await filled(store);
+      await fill(store);
       const late = now - 4 * DAY - HOUR;
       await store.merge([job(98, late), job(99, T0 + HOUR, { trust: 'self-reported' })]);
       const rules = { ...FOR_EVER, records: 4 };
@@ -66,9 +66,9 @@ export function pruneSuite(open: OpenStore): void {
       assert.equal(await store.countOld(rules, now), 0);
     });
 
-    it('leaves the sums of a day alone whose records are gone, though a late one comes', async (t) => {
+    it('leaves the sums of a pruned day unchanged when a late record arrives', async (t) => {
       const store = await open(t);
-      await filled(store);
+      await fill(store);
       await store.prune({ ...FOR_EVER, records: 4 }, now, {});
       const before = await store.summary({ ...interval, by: 'day' });
       await store.merge([job(1, T0 + HOUR, { owner: 'user0' }), job(500, T0 + 2 * HOUR, { owner: 'user0' })]);
@@ -77,9 +77,9 @@ export function pruneSuite(open: OpenStore): void {
       assert.equal((await store.prune({ ...FOR_EVER, records: 4 }, now, {})).records, 2);
     });
 
-    it('counts what comes late of days of which nothing had gone', async (t) => {
+    it('counts late records of old days without pruned records', async (t) => {
       const store = await open(t);
-      await filled(store);
+      await fill(store);
       await store.rollUp({});
       await store.prune({ ...FOR_EVER, records: 4 }, now, {});
       await store.merge([job(500, T0 - 300 * DAY), job(501, T0 - DAY)]);
@@ -93,16 +93,16 @@ export function pruneSuite(open: OpenStore): void {
       assert.equal(await counted(), 13);
     });
 
-    it('removes series and sums at ages of their own', async (t) => {
+    it('removes series and sums at their own ages', async (t) => {
       const store = await open(t);
-      await filled(store);
+      await fill(store);
       await store.rollUp({});
       const { series: removed } = await store.prune({ ...FOR_EVER, series: 3 }, now, {});
       assert.equal(removed, 7);
       assert.equal((await store.job({ job_id: 7 })).records[0]?.record.series, null);
       assert.deepEqual((await store.job({ job_id: 8 })).records[0]?.record.series, series);
       assert.equal((await store.prune({ ...FOR_EVER, series: 2 }, now, {})).series, 1);
-      // Sums outlive the records that they are of.
+      // Sums are kept as long as their records.
       assert.equal((await store.prune({ ...FOR_EVER, rollups: 3 }, now, {})).rollups, 0);
       const both = await store.prune({ records: 4, series: 2, rollups: 6 }, now, {});
       assert.ok(both.records === 6 && both.rollups > 0, JSON.stringify(both));
@@ -113,9 +113,9 @@ export function pruneSuite(open: OpenStore): void {
       );
     });
 
-    it('removes series at their age after a time at which the clock was ahead', async (t) => {
+    it('removes series at their age even if the clock was ahead for a time', async (t) => {
       const store = await open(t);
-      await filled(store);
+      await fill(store);
       const rules = { ...FOR_EVER, series: 3 };
       assert.equal((await store.prune(rules, now + 365 * DAY, {})).series, 10);
       await store.merge([job(500, now, { series })]);
@@ -123,9 +123,9 @@ export function pruneSuite(open: OpenStore): void {
       assert.equal((await store.prune(rules, now + 10 * DAY, {})).series, 1);
     });
 
-    it('leaves off when it is told to, and takes it up again', async (t) => {
+    it('stops when it is aborted, and the next run goes on', async (t) => {
       const store = await open(t);
-      await filled(store);
+      await fill(store);
       const stop = new AbortController();
       const first = await store.prune({ ...FOR_EVER, records: 4 }, now, {
         signal: stop.signal,

@@ -7,9 +7,9 @@ import { accountOf } from '../../support/records';
 import { DAY, GIB, HOUR, iso, job, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
 
-/** What every store answers of jobs, of what runs, and of the records that a filter selects. */
+/** Queries for jobs, running jobs and records, the same in every store. */
 export function querySuite(open: OpenStore): void {
-  describe('job', () => {
+  describe('a query for a job', () => {
     it('finds nothing for an unknown job or cluster', async (t) => {
       const store = await open(t);
       await store.merge([job(1, T0)]);
@@ -19,7 +19,7 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual(await store.job({ job_id: 1, task_id: 1 }), nothing);
     });
 
-    it('numbers attempts, and picks the newest of the jobs that shared a number', async (t) => {
+    it('numbers attempts, and gives the newest of the jobs with one number, or the one at a given time', async (t) => {
       const store = await open(t);
       const first = { submitted_at: iso(T0) };
       const again = { submitted_at: iso(T0 + 90 * DAY) };
@@ -82,7 +82,7 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual(await store.jobs([]), []);
     });
 
-    it('reads the fields that are asked for in brief: of peaks the ends and how they were found', async (t) => {
+    it('gives the same values in the fields asked for, but of peaks only bounds and sources', async (t) => {
       const store = await open(t);
       await store.merge([job(1, T0 + HOUR), job(2, T0 + 2 * HOUR, { exit_status: 3 })]);
       const fields = ['job_id', 'exit_status', 'peak_rss', 'h_vmem', 'ended_at'] as const;
@@ -97,7 +97,7 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual(parts(await store.jobs([2], fields)), parts(await store.jobs([2])));
     });
 
-    it("has of Grid Engine's figures in brief what lists need", async (t) => {
+    it("leaves out Grid Engine's times in grid_engine if only some fields are asked for", async (t) => {
       const store = await open(t);
       const known = accountOf({ wallclock_seconds: 9, cpu_seconds: 7, maxvmem_bytes: GIB, deleted_by: 'root' });
       await store.merge([job(1, T0, { grid_engine: known }), job(2, T0, { grid_engine: accountOf() }), job(3, T0)]);
@@ -109,7 +109,7 @@ export function querySuite(open: OpenStore): void {
       assert.equal(accounts.get(3), null);
     });
 
-    it('leaves out series and fields of a job of more records than are wanted whole', async (t) => {
+    it('leaves out series and most fields of a job with more records than most_whole', async (t) => {
       const store = await open(t);
       const series = { start: iso(T0), step_seconds: 10, rss_bytes: [1, 2], others: {} };
       await store.merge([1, 2].map((task) => ({ ...job(1, T0), task_id: task, run_id: `r${task}`, series })));
@@ -137,7 +137,7 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual(await read(1, 2), [false, [2, ...whole]]);
     });
 
-    it('narrows to a task and to a cluster', async (t) => {
+    it('can be limited to an array task and to a cluster', async (t) => {
       const store = await open(t);
       await store.merge([
         job(7, T0, { task_id: 1 }),
@@ -154,7 +154,7 @@ export function querySuite(open: OpenStore): void {
     });
   });
 
-  describe('running', () => {
+  describe('a query for running jobs', () => {
     const series = { start: iso(T0), step_seconds: 5, rss_bytes: [1, 2, 3], others: {} };
     const heartbeat = (id: number, revision: number, fields: Partial<JobRecord> = {}): JobRecord => ({
       ...job(id, T0, { ended_at: null, status: 'running', series, ...fields }),
@@ -165,7 +165,7 @@ export function querySuite(open: OpenStore): void {
       return found.map(({ record }) => record.job_id);
     };
 
-    it('lists what was heard of since then and has not ended, with its series', async (t) => {
+    it('lists jobs with a heartbeat since the given time and without an end, with their series', async (t) => {
       const store = await open(t);
       await store.merge([
         heartbeat(3, T0 + 3000),
@@ -180,14 +180,14 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual((await store.running({ since: T0 + 3000 }))[0]?.record, heartbeat(3, T0 + 3000));
     });
 
-    it('forgets a job that has ended, for good: a late heartbeat changes nothing', async (t) => {
+    it('does not list a job that has ended, even after a late heartbeat', async (t) => {
       const store = await open(t);
       const finished = { ...job(1, T0 + 5000), series: { ...series, rss_bytes: [1, 2, 3, 4] } };
       await store.merge([heartbeat(1, T0 + 1000)]);
       assert.deepEqual(await ids(store, 0), [1]);
       await store.merge([finished]);
       assert.deepEqual(await ids(store, 0), []);
-      // The second by a clock that was set back after it.
+      // The second one is dated later: the clock was set back after it.
       for (const revision of [T0 + 4000, T0 + 99_000])
         assert.deepEqual(await store.merge([heartbeat(1, revision)]), [{ ok: true, change: 'unchanged' }]);
       assert.deepEqual((await store.job({ job_id: 1 })).records[0]?.record, finished);
@@ -195,8 +195,8 @@ export function querySuite(open: OpenStore): void {
     });
   });
 
-  describe('owner, of parallel jobs', () => {
-    it('counts limit and slots of a host once, use and CPU time of every task', async (t) => {
+  describe('the totals of parallel jobs', () => {
+    it('count limit and slots of a host once, used memory and CPU time of every task', async (t) => {
       const store = await open(t);
       const task = (host: string, id: string, run: string): JobRecord =>
         job(7, T0, { host, pe_task_id: id, run_id: run, submitted_at: null });
@@ -220,10 +220,10 @@ export function querySuite(open: OpenStore): void {
     });
   });
 
-  describe('owner', () => {
+  describe('the records of an owner', () => {
     const hours = (value: number): number => Math.round(value * 1e6) / 1e6;
 
-    it('sums over the whole interval, not only over the rows shown', async (t) => {
+    it('have totals over the whole interval, not only over the records listed', async (t) => {
       const store = await open(t);
       await store.merge([
         job(1, T0),
@@ -276,7 +276,7 @@ export function querySuite(open: OpenStore): void {
       });
     });
 
-    it('takes no limit for what a killed job held', async (t) => {
+    it('count as killed by memory only with a measured peak at the limit', async (t) => {
       const store = await open(t);
       const peak = { ...peakOf(GIB), upper_bytes: 8 * GIB, open: [] };
       const killed = (id: number, sources: Bracket['sources'], more: Partial<JobRecord> = {}): JobRecord => {
@@ -296,7 +296,7 @@ export function querySuite(open: OpenStore): void {
       assert.equal(groups[0]?.totals.killed_by_memory, 2);
     });
 
-    it('counts every job in exactly one of adjoining intervals', async (t) => {
+    it('are each in exactly one of adjoining intervals', async (t) => {
       const store = await open(t);
       await store.merge([job(1, T0 - 1), job(2, T0), job(3, T0 + 1), job(4, T0 + DAY)]);
       const ids = async (since: number, until: number): Promise<unknown> =>
@@ -306,7 +306,7 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual(await ids(T0 + DAY, T0 + 2 * DAY), [4]);
     });
 
-    it('sorts by what it is asked to', async (t) => {
+    it('are sorted as requested', async (t) => {
       const store = await open(t);
       await store.merge([
         job(1, T0 + 3, { wallclock_seconds: 10, cpu_seconds: 50 }),
@@ -325,7 +325,7 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual(await order('unused'), [1, 2, 3]);
     });
 
-    it('narrows to a cluster and knows nothing of strangers', async (t) => {
+    it('can be limited to a cluster, and are none for an unknown owner', async (t) => {
       const store = await open(t);
       await store.merge([job(1, T0), job(1, T0, { cluster: 'other' })]);
       const interval = { since: 0, until: T0 + DAY };

@@ -8,9 +8,9 @@ import { privateCluster } from '../../../src/record/job-name';
 import type { JobRecord } from '../../../src/record/record';
 import { TOTALS_NAMES } from '../../../src/record/totals';
 import { questionFiles, QUESTIONS } from '../../reference';
-import { GIB, HOUR, iso, job, lineOf, MOST, peakOf, T0 } from './fixture';
+import { GIB, HOUR, iso, job, lineOf, LARGEST_VALUES, peakOf, T0 } from './fixture';
 
-/** A store, and the rows of a statement over its views, their values in the order of their columns. */
+/** Opens a store; `ask` runs a statement over its views, whose rows have their columns in order. */
 export type OpenViews = (t: TestContext) => Promise<{
   readonly store: HistoryStore;
   readonly ask: (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
@@ -23,7 +23,7 @@ function task(id: number, peak: number): JobRecord {
   return job(100, AT + id, { ...fields, run_id: `a.${id}.1`, peak_rss: { ...peakOf(peak), command: 'bwa' } });
 }
 
-/** A job on two hosts whose tasks use what it requested. */
+/** A job on two hosts, whose slave tasks use the memory that it requested. */
 const RING = { owner: 'mia', project: 'chemistry', queue: 'mpi.q', pe: 'mpi', slots: 4 };
 
 const RECORDS: readonly JobRecord[] = [
@@ -47,7 +47,7 @@ const RECORDS: readonly JobRecord[] = [
   job(6, AT, { ...RING, job_name: 'ring', cpu_seconds: 0 }),
   job(6, AT, { ...RING, pe_task_id: '1.node1', cpu_seconds: 7200, peak_rss: peakOf(6 * GIB) }),
   job(6, AT, { ...RING, pe_task_id: '1.node2', cpu_seconds: 7200, peak_rss: peakOf(6 * GIB), host: 'node2' }),
-  // It was started twice.
+  // A job that was started twice.
   job(7, AT - 2 * HOUR, { owner: 'eve', job_name: 'again', project: 'biology', queue: 'long.q', run_id: 'a.8.1' }),
   job(7, AT, {
     ...{ owner: 'eve', job_name: 'again', project: 'biology', queue: 'long.q', run_id: 'a.9.1' },
@@ -56,7 +56,7 @@ const RECORDS: readonly JobRecord[] = [
   lineOf(job(4, AT), { status: 'unsampled', project: 'physics', wallclock_seconds: null, cpu_seconds: null, slots: 1 }),
 ];
 
-/** What each question finds in RECORDS. */
+/** The rows that each question finds in RECORDS. */
 const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   '01-unused-memory.sql': [
     ['eve', 40, 33],
@@ -95,11 +95,11 @@ const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   '11-metrics.sql': [[2, null, 'bob', 'node2', 2]],
 };
 
-/** PostgreSQL gives sums and averages as texts, since they may be longer than a number. */
+/** PostgreSQL gives sums and averages as text, since they may not fit into a number. */
 const plain = (value: unknown): unknown =>
   typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
 
-/** What people ask in SQL. `lacking`: views that are not there. */
+/** SQL over the views. `lacking`: views that the store does not have. */
 export function questionsSuite(open: OpenViews, lacking: readonly string[] = []): void {
   describe('views', () => {
     it('answer the questions of the manual', async (t) => {
@@ -119,7 +119,7 @@ export function questionsSuite(open: OpenViews, lacking: readonly string[] = [])
       }
     });
 
-    it('have the columns that the manual names, in the units that they are called after', async (t) => {
+    it('have the columns that the manual names, in the units of their names', async (t) => {
       const { store, ask } = await open(t);
       await store.merge([...RECORDS, job(5, AT, { cluster: privateCluster('run') })]);
       await store.rollUp({});
@@ -137,14 +137,14 @@ export function questionsSuite(open: OpenViews, lacking: readonly string[] = [])
         'SELECT wallclock_seconds, cpu_efficiency, memory_efficiency, queue_wait_seconds, status, trust FROM jobs WHERE job_id = 2',
       );
       assert.deepEqual(Object.values(second ?? {}).map(plain), [3600, 0.25, 7.875 / 8, 7200, 'finished', 'root']);
-      // What runs without Grid Engine has no queue to wait in.
+      // A private run without Grid Engine does not wait in a queue.
       const waits = await ask('SELECT queue_wait_seconds FROM jobs WHERE job_id = 5');
       assert.deepEqual(waits.map(Object.values), [[null]]);
     });
 
-    it('are read whatever somebody has handed in', async (t) => {
+    it('can be read with the largest values that a user may hand in', async (t) => {
       const { store, ask } = await open(t);
-      await store.merge([job(1, AT, { trust: 'self-reported', ...MOST })]);
+      await store.merge([job(1, AT, { trust: 'self-reported', ...LARGEST_VALUES })]);
       const rows = await ask('SELECT cpu_efficiency FROM jobs');
       assert.deepEqual(rows.flatMap(Object.values).map(Number), [1e-6]);
     });

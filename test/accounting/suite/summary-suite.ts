@@ -14,7 +14,7 @@ import { nameOf, plainSummary } from './plain-summary';
 const DAYS = 4;
 const BYS = ['owner', 'project', 'queue', 'host', 'job_name', 'day', 'cluster'] as const;
 
-/** Roll-ups keep the hours of the day in thousandths; all else is the same but for the order of additions. */
+/** Roll-ups keep the hours of the day in thousandths; all else differs only by the order of additions. */
 const HOURS_TOLERANCE = 0.01;
 
 export function assertSameSummary(actual: SummaryAnswer, expected: SummaryAnswer): void {
@@ -39,7 +39,7 @@ export function assertSameSummary(actual: SummaryAnswer, expected: SummaryAnswer
       assert.ok(close(actual.hours[index]?.[name] ?? NaN, value, HOURS_TOLERANCE), `hour ${index} ${name}`);
 }
 
-/** Jobs of a small site, of which many meet: re-runs, parallel tasks, lines, heartbeats. */
+/** Records of a small site, many of one job: reruns, slave tasks, accounting lines, heartbeats. */
 const someRecord = fc
   .record({
     id: fc.integer({ min: 1, max: 6 }),
@@ -121,14 +121,14 @@ const QUERIES: readonly (readonly [
 ];
 
 /**
- * What every store answers of an interval, by whatever it keeps summed up. `asksByAll`: after each delivery by everything,
- * not by one thing after the other.
+ * Summaries of an interval, from roll-ups and records, the same in every store. `asksByAll`: each check groups by all
+ * of BYS, not by one of them in turn.
  */
 export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true } = {}): void {
   describe('summary', () => {
     const interval = { since: T0, until: T0 + DAYS * DAY };
 
-    it('says what the records say, however much of them is summed up', async (t) => {
+    it('is the same as computed from all records, however many of them are rolled up', async (t) => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(fc.oneof(fc.constant<Step>('roll-up'), fc.array(someRecord, { minLength: 1, maxLength: 6 })), {
@@ -141,29 +141,29 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
           fc.constantFrom(null, 'jobs', 'far_below', 'cpu_seconds'),
           async (steps, by, from, to, sort) => {
             const store = await open(t);
-            const asked = (filter: Partial<RecordFilter>): SummaryQuery => ({
+            const queryFor = (filter: Partial<RecordFilter>): SummaryQuery => ({
               ...{ ...filter, since: T0 + from, until: T0 + to, by },
               ...(sort === null ? {} : { sort }),
             });
             for (const step of steps) {
               if (step === 'roll-up') await store.rollUp({});
               else await store.merge(step);
-              // What a store keeps of one answer for the next must not outlive the next step.
+              // What a store keeps from one query for the next must not outlive the next step.
               const all = await everyRecord(store);
               for (const [filter, selects] of QUERIES)
                 assertSameSummary(
-                  await store.summary(asked(filter)),
-                  plainSummary(all, asked(filter), (record) => selects(record, all)),
+                  await store.summary(queryFor(filter)),
+                  plainSummary(all, queryFor(filter), (record) => selects(record, all)),
                 );
             }
             const all = await everyRecord(store);
             for (const [filter, selects] of QUERIES) {
-              const query = asked(filter);
+              const query = queryFor(filter);
               const filtered = { ...filter, since: query.since, until: query.until };
               const chosen = (record: JobRecord): boolean => selects(record, all);
               const answer = await store.summary(query);
               assertSameSummary(answer, plainSummary(all, query, chosen));
-              // Of days the last.
+              // The last days are kept, not the first ones.
               const groups = by === 'day' && sort === null ? answer.groups.slice(-2) : answer.groups.slice(0, 2);
               const limited = await store.summary({ ...query, limit: 2 });
               assertSameSummary(limited, { ...answer, groups });
@@ -181,13 +181,13 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       );
     });
 
-    it('says of today what has been delivered by now, whatever was asked before', async (t) => {
+    it('includes of today whatever has been delivered, after any earlier query', async (t) => {
       const store = await open(t);
       const day = T0 + DAY;
       const at = (hour: number): number => day + hour * HOUR + HOUR / 2;
       const until = day + 9 * HOUR + HOUR / 2;
       let checks = 0;
-      /** Each twice at least: what is kept of an hour is made when it is asked for again. */
+      /** Runs each query twice: a store keeps the sums of an hour when they are needed again. */
       const check = async (): Promise<void> => {
         const all = await everyRecord(store);
         const turn = checks++ % BYS.length;
@@ -211,18 +211,18 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       await store.rollUp({});
       const deliveries: readonly (readonly JobRecord[])[] = [
         [rerun(2, 3), rerun(3, 5), task('1.node1', 4)],
-        // Into an hour that was asked for.
+        // Into an hour that was queried.
         [rerun(4, 3)],
-        // Again, in an hour of its own: before the first run, after it, yesterday, at the day's first moment.
+        // Reruns, each in an hour of its own: before the first run, after it, yesterday, at the first moment of today.
         [rerun(3, 2)],
         [rerun(2, 6)],
         [rerun(4, -3)],
         [rerun(1, -0.5)],
-        // It takes over from its task, and names it.
+        // The master stands for the host instead of its slave task, and names the task.
         [task(null, 7)],
-        // In the hour that has not ended, before and after the interval's end.
+        // In the hour in which the interval ends, before and after its end.
         [rerun(5, 9 - 0.25), rerun(6, 9.25)],
-        // It ended later than it was said to.
+        // A running job, and its end later than the heartbeat.
         [{ ...job(7, at(8)), status: 'running', ended_at: null }],
         [{ ...job(7, at(8) + HOUR / 3), revision: at(9) }],
       ];
@@ -241,7 +241,7 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       await check();
     });
 
-    it('reads no record of the days that are summed up, and sums up only those that changed', async (t) => {
+    it('reads no record of rolled-up days, and only changed days are rolled up again', async (t) => {
       const store = await open(t);
       await store.merge([job(1, T0 + HOUR), job(2, T0 + DAY + HOUR), job(3, T0 + 2 * DAY + HOUR)]);
       const read = async (since = T0): Promise<number> =>
@@ -258,7 +258,7 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       assert.equal((await store.summary({ ...interval, by: 'owner' })).totals.cpu_seconds, 3601);
     });
 
-    it('counts a job once that ran on two days, wherever its days are summed up', async (t) => {
+    it('counts a job that ran on two days once, whether its days are rolled up or not', async (t) => {
       const store = await open(t);
       const jobs = async (since: number, until: number): Promise<number> =>
         (await store.summary({ since, until, by: 'owner' })).totals.jobs;
@@ -274,9 +274,9 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       }
     });
 
-    it('says the same of months and years, whichever of their days have changed since', async (t) => {
+    it('is right over months and years, even if a day has changed since the roll-up', async (t) => {
       const store = await open(t);
-      // Days and jobs: some come again across the ends of months and years.
+      // Days and jobs; some jobs run again after the end of a month or year.
       const runs = [
         [0, 1],
         [1, 1],
@@ -321,7 +321,7 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       }
     });
 
-    it('answers for thousands of years as for the days of which it has something', async (t) => {
+    it('over thousands of years is as fast as over the days with records', async (t) => {
       const store = await open(t);
       const ever = { since: 0, until: Date.UTC(9999, 11, 31) };
       const near = [job(1, T0 + HOUR), job(2, T0 + 40 * DAY, { owner: 'eve' })];
@@ -350,7 +350,7 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       await check([...near, far], 0);
     });
 
-    it('leaves off when it is told to, and goes on where it left off', async (t) => {
+    it('uses the days of a roll-up that was aborted, and the next roll-up goes on', async (t) => {
       const store = await open(t);
       await store.merge([job(1, T0), job(2, T0 + DAY), job(3, T0 + 2 * DAY)]);
       const stop = new AbortController();
@@ -367,17 +367,17 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       assert.equal(await store.rollUp({}), 2);
     });
 
-    it('spreads what a job held over the hours in which it ran, and says how far from the limit it stayed', async (t) => {
+    it('spreads a job over the hours in which it ran, and counts peaks by their share of the limit', async (t) => {
       const store = await open(t);
-      // From 22:00 to 02:00 UTC, 8 GiB asked for, 0.5 GiB used.
+      // From 22:00 to 02:00 UTC, 8 GiB requested, 0.5 GiB used.
       const night = job(1, T0 + DAY + 2 * HOUR, { wallclock_seconds: 4 * 3600, rss_byte_seconds: 2 * 3600 * GIB });
       await store.merge([night, job(2, T0 + DAY, { peak_rss: peakOf(8 * GIB), wallclock_seconds: null })]);
       const { hours, shares } = await store.summary({ ...interval, by: 'owner' });
-      const asked = hours.flatMap(({ requested_gib_hours: amount }, hour) => (amount > 1e-9 ? [hour] : []));
+      const hoursWithRequest = hours.flatMap(({ requested_gib_hours: amount }, hour) => (amount > 1e-9 ? [hour] : []));
       const local = [22, 23, 24, 25].map((hour) => new Date(T0 + hour * HOUR).getHours());
       if (new Date(T0).getTimezoneOffset() % 60 === 0)
         assert.deepEqual(
-          asked,
+          hoursWithRequest,
           local.sort((a, b) => a - b),
         );
       const sum = (name: keyof (typeof hours)[number]): number =>
@@ -392,7 +392,7 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       );
     });
 
-    it('puts the largest groups first, as many as are asked for, and sums all of them', async (t) => {
+    it('lists the largest groups up to the limit, with totals of all groups', async (t) => {
       const store = await open(t);
       await store.merge([
         job(1, T0 + 1, { job_name: 'step_1_of_2', cpu_seconds: 1 }),
@@ -426,9 +426,9 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       assert.deepEqual((await store.summary({ ...interval, by: 'owner', owner: 'nobody' })).groups, []);
     });
 
-    it('lists no group for a part of its sums', async (t) => {
+    it('ranks a group by its whole sum, not by the part that is rolled up', async (t) => {
       const store = await open(t);
-      // A second task's part of what its host requested stands elsewhere: what it holds is less than nothing unused.
+      // The request counts at the host's first slave task, so what the second one used makes its unused memory negative.
       const task = job(1, T0 + HOUR, { pe: 'mpi', pe_task_id: '2.node1', peak_rss: peakOf(6 * GIB) });
       await store.merge([task, job(2, T0 + HOUR, { owner: 'eve', peak_rss: peakOf(5 * GIB) })]);
       await store.rollUp({});
@@ -440,7 +440,7 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       );
     });
 
-    it('sums up under names of any length', async (t) => {
+    it('cuts long names, with the same groups before and after a roll-up', async (t) => {
       const store = await open(t);
       const long = (size: number): string =>
         randomBytes(size)
@@ -470,9 +470,9 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       assert.equal(records.length, 2);
     });
 
-    it("counts a parallel job's tasks under its name, of which their own records know nothing", async (t) => {
+    it('counts the slave tasks of a parallel job under its name, which their own records lack', async (t) => {
       const store = await open(t);
-      // Each task holds nearly all that its host was given, the master nothing.
+      // Each slave task uses most of its host's limit, the master nothing.
       const task = (pe_task_id: string, host: string): JobRecord =>
         job(7, T0 + HOUR, {
           pe_task_id,
@@ -492,7 +492,7 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       await store.merge([...tasks, stranger]);
       await store.rollUp({});
       assert.deepEqual(await byName(), [[null, 3, 1, 18]]);
-      // It comes last, a day after them.
+      // The master's record comes last, and its job ended a day later.
       await store.merge([
         job(7, T0 + DAY + HOUR, { pe: 'mpi', host: 'node1', job_name: 'cfd_12', peak_rss: peakOf(0) }),
       ]);
@@ -509,28 +509,28 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
         }
         assert.deepEqual((await store.records({ ...interval, job_name: 'cfd_1' })).records, []);
       }
-      // The record itself says what it knows, and no more.
+      // The records themselves have no name.
       const { records } = await store.job({ job_id: 7, cluster: 'cell', all: true });
       assert.equal(records.filter(({ record }) => record.job_name === null).length, 3);
     });
 
-    it('says why jobs have no samples', async (t) => {
+    it('counts jobs by the reason why they were not sampled', async (t) => {
       const store = await open(t);
-      const unseen = { samples: 0, peak_rss: null, rss_byte_seconds: null } as const;
+      const unsampled = { samples: 0, peak_rss: null, rss_byte_seconds: null } as const;
       await store.merge([
         job(1, T0),
         job(2, T0, {
-          ...unseen,
+          ...unsampled,
           notes: ["Not sampled: the job's limit of 4096 KiB leaves no room for a sampler and could not be lifted."],
         }),
-        job(3, T0, { ...unseen, trust: 'self-reported' }),
+        job(3, T0, { ...unsampled, trust: 'self-reported' }),
         lineOf(job(4, T0)),
         lineOf(job(5, T0), { started_at: null, wallclock_seconds: 0, failed: 1, run_id: 'accounting.0.7.1' }),
         job(6, T0, {
-          ...unseen,
+          ...unsampled,
           notes: ['Not sampled: the sampler did not start or died before its first saved sample.'],
         }),
-        job(7, T0, { status: 'running', ended_at: null, ...unseen }),
+        job(7, T0, { status: 'running', ended_at: null, ...unsampled }),
       ]);
       const { coverage, totals } = await store.summary({ ...interval, by: 'owner' });
       assert.deepEqual(coverage, {
@@ -538,7 +538,7 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
         'no-hooks': 1,
         'never-started': 1,
         limits: 1,
-        // Of what their owners alone say nothing is counted.
+        // Self-reported records are not counted.
         unprivileged: 0,
         'sampler-lost': 1,
         other: 0,
@@ -546,7 +546,7 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       assert.equal(totals.unsampled, 4);
     });
 
-    it("leave out what a job's owner alone says, until Grid Engine's accounting confirms it", async (t) => {
+    it('leaves out a self-reported record until an accounting line confirms it', async (t) => {
       const store = await open(t);
       const parallel = { pe: 'mpi', slots: 4, host_slots: 4, cluster: 'cell' } as const;
       const claimed = job(2, T0, { trust: 'self-reported', owner: 'mallory', cpu_seconds: 1e9 });
@@ -555,14 +555,14 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
         job(1, T0),
         claimed,
         task,
-        // A master of somebody else's job on its host.
+        // Self-reported by another user, as if it were the master of that task.
         job(3, T0, { ...parallel, trust: 'self-reported', owner: 'mallory', run_id: 'ab.3.1' }),
       ]);
       for (const by of ['owner', 'cluster', 'day', 'host'] as const) {
         const { totals, groups } = await store.summary({ ...interval, by });
         assert.deepEqual([totals.records, totals.jobs, totals.cpu_seconds], [2, 2, 3600], by);
         assert.ok(groups.every(({ key }) => key !== 'mallory'));
-        // The task stands for its host: 4 slots of its own, beside the 2 of job 1.
+        // The slave task counts for its host: its 4 slots and the 2 of job 1.
         assert.equal(totals.slot_seconds, (4 + 2) * 3600);
       }
       const list = await store.records({ ...interval, owner: 'mallory' });
@@ -570,7 +570,7 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       const own = await store.records({ ...interval, owner: 'mallory', self_reported: true });
       assert.equal(own.totals.records, 2);
       await store.rollUp({});
-      // Also where only roll-ups know which days to look at.
+      // Roll-ups, which leave out these records, do not hide their days from the list.
       const onHost = await store.records({ ...interval, host: claimed.host, limit: 100 });
       assert.equal(onHost.records.length, 4);
       await store.merge([lineOf(claimed)]);

@@ -8,7 +8,7 @@ import { RequestRules } from '../../../src/record/request-rules';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { DAY, FILE, GIB, HOUR, iso, job, T0, type OpenStore } from './fixture';
 
-/** As samplers see a parallel job that asks by mem_free: its spool has no limit, on no host. */
+/** What samplers see of a parallel job that requests mem_free: the spool directory has no limit on any host. */
 const SEEN = { pe: 'mpi', queue: 'all.q', h_vmem: null, requests: {} } as const;
 
 const master = (fields: Partial<JobRecord> = {}): JobRecord =>
@@ -72,10 +72,10 @@ async function requestedGibHours(store: HistoryStore): Promise<number> {
 
 const perSlot = (slots: number) => ({ request_bytes: GIB, limit_bytes: slots * GIB, per: 'slot' });
 
-/** What the tasks of a parallel job know of its requests, in any store. */
+/** The requests of the slave tasks of a parallel job, the same in every store. */
 export function taskRequestsSuite(open: OpenStore): void {
-  describe('a task on a slave host', () => {
-    it('has what its job requests per slot by the line of its master, whichever comes first', async (t) => {
+  describe('a slave task', () => {
+    it('gets the requests per slot from the accounting line of its master, whichever comes first', async (t) => {
       const parts = [master(), taskOn('node2', 3), lineWith('-l mem_free=1G,job_mem=6G -pe mpi 5')] as const;
       const [ours, task, line] = parts;
       for (const order of [
@@ -86,9 +86,9 @@ export function taskRequestsSuite(open: OpenStore): void {
       ]) {
         const store = await open(t);
         for (const record of order) await store.merge([record]);
-        const asked = await requestsOf(store);
-        assert.deepEqual(asked['1.node2'], { mem_free: perSlot(3) });
-        assert.deepEqual(asked.master?.mem_free, perSlot(2));
+        const byTask = await requestsOf(store);
+        assert.deepEqual(byTask['1.node2'], { mem_free: perSlot(3) });
+        assert.deepEqual(byTask.master?.mem_free, perSlot(2));
         assert.equal(await requestedGibHours(store), 5);
         for (const outcome of await store.merge(order)) assert.deepEqual(outcome, { ok: true, change: 'unchanged' });
         await store.merge([{ ...task, revision: task.revision + 1, cpu_seconds: 1900 }]);
@@ -96,7 +96,7 @@ export function taskRequestsSuite(open: OpenStore): void {
       }
     });
 
-    it("has nothing of what its job requests for the master's slot or those of slaves alone", async (t) => {
+    it("gets no request for the master's slot only, or for slave slots only", async (t) => {
       const scoped = '-scope master -hard -l mem_free=64G -scope slave -hard -l s_vmem=2G -pe mpi 5';
       const parts = [master(), taskOn('node2', 3), lineWith(scoped)];
       for (const order of [parts, parts.toReversed()]) {
@@ -107,15 +107,15 @@ export function taskRequestsSuite(open: OpenStore): void {
       }
     });
 
-    it('is stored where its job requests more than any host has', async (t) => {
+    it('is stored even if its job requests more than any host has', async (t) => {
       const store = await open(t);
       await store.merge([master(), taskOn('node2', 512), lineWith('-l mem_free=7000T -pe mpi 5')]);
-      const asked = await requestsOf(store);
-      assert.equal(asked['1.node2']?.mem_free?.limit_bytes, Number.MAX_SAFE_INTEGER);
-      assert.equal(asked.master?.mem_free?.limit_bytes, Number.MAX_SAFE_INTEGER);
+      const byTask = await requestsOf(store);
+      assert.equal(byTask['1.node2']?.mem_free?.limit_bytes, Number.MAX_SAFE_INTEGER);
+      assert.equal(byTask.master?.mem_free?.limit_bytes, Number.MAX_SAFE_INTEGER);
     });
 
-    it('says the same of where it has it from, whichever comes first', async (t) => {
+    it('names the accounting line as source of the request, whichever comes first', async (t) => {
       const own = { mem_free: { request_bytes: 1, limit_bytes: 3, per: 'slot' } } as const;
       const task = taskOn('node2', 3, { trust: 'self-reported', requests: own });
       const parts = [master(), lineWith('-l mem_free=1G -pe mpi 5'), task, { ...task, revision: task.revision + 1 }];
@@ -130,7 +130,7 @@ export function taskRequestsSuite(open: OpenStore): void {
       }
     });
 
-    it('has it when the line is imported from the file, and the sums of its day say so', async (t) => {
+    it('gets the request from an imported line, and so do the sums', async (t) => {
       const store = await open(t);
       await store.merge([master(), taskOn('node2', 3)]);
       assert.equal(await requestedGibHours(store), 0);
@@ -141,32 +141,32 @@ export function taskRequestsSuite(open: OpenStore): void {
       assert.equal(await requestedGibHours(store), 5);
     });
 
-    it('keeps what its own spool says, and takes nothing from another run of the job', async (t) => {
+    it('keeps the request of its own spool directory, and gets none in another run of the job', async (t) => {
       const store = await open(t);
       const own = { s_vmem: { request_bytes: 2 * GIB, limit_bytes: 6 * GIB, per: 'slot' } } as const;
       const earlier = taskOn('node3', 1, { started_at: iso(T0 - 3 * HOUR), ended_at: iso(T0 - 2.5 * HOUR) });
       await store.merge([taskOn('node2', 3, { requests: own }), earlier, master()]);
       await store.merge([lineWith('-l mem_free=1G,s_vmem=1G -pe mpi 5')]);
-      const asked = await requestsOf(store);
-      assert.deepEqual(asked['1.node2'], { ...own, mem_free: perSlot(3) });
-      assert.deepEqual(asked['1.node3'], {});
+      const byTask = await requestsOf(store);
+      assert.deepEqual(byTask['1.node2'], { ...own, mem_free: perSlot(3) });
+      assert.deepEqual(byTask['1.node3'], {});
     });
 
-    it('takes nothing that only the owner says of the master', async (t) => {
+    it('gets no request from a self-reported record of the master', async (t) => {
       const store = await open(t);
       const claimed = { mem_free: { request_bytes: 1, limit_bytes: 2, per: 'slot' } } as const;
       await store.merge([taskOn('node2', 3), master({ trust: 'self-reported', requests: claimed })]);
       assert.deepEqual((await requestsOf(store))['1.node2'], {});
     });
 
-    it('does not count again what is requested once for the whole job', async (t) => {
+    it('does not count a request per job again', async (t) => {
       const store = await open(t);
       const once = { h_vmem: { request_bytes: 6 * GIB, limit_bytes: 6 * GIB, per: 'job' } } as const;
       await store.merge([master(once), taskOn('node2', 3, once)]);
       assert.equal(await requestedGibHours(store), 6);
     });
 
-    it('counts on each host what is requested once for a host', async (t) => {
+    it('counts a request per host on its own host', async (t) => {
       const store = await open(t);
       const requests = { mem_free: { request_bytes: 6 * GIB, limit_bytes: 6 * GIB, per: 'host' } } as const;
       await store.merge([master({ requests }), taskOn('node2', 3)]);

@@ -12,7 +12,7 @@ const ARRAY = 7;
 const fieldsOf = (record: JobRecord, fields: readonly FieldName[]): object =>
   Object.fromEntries(fields.map((name) => [name, record[name]]));
 
-/** The latest run of each task and how many others there were, out of an array's columns; null: the store gives none. */
+/** The latest run of each array task and the number of reruns, from columns; null: the store has none for this job. */
 export async function tasksBy(
   reader: AccountingReader,
   job_id: number,
@@ -30,7 +30,7 @@ export async function tasksBy(
   return { cluster, reruns, tasks };
 }
 
-/** The same out of its records. */
+/** The same tasks from the records of the job. */
 async function tasksByRecords(reader: AccountingReader): Promise<readonly object[]> {
   const { records } = await reader.job({ job_id: ARRAY, all: true });
   return records
@@ -53,10 +53,10 @@ const task = (number: number, given: Partial<JobRecord> = {}): JobRecord =>
 
 const TASKS = Array.from({ length: 12 }, (_none, index) => task(index + 1));
 
-/** The tasks of arrays as columns, the same in every store. */
+/** Array tasks as columns, the same in every store. */
 export function tasksSuite(open: OpenStore): void {
-  describe('tasks', () => {
-    it('are the latest runs of all, as their records have them', async (t) => {
+  describe('the columns of array tasks', () => {
+    it('have the latest run of each task, with the values of its record', async (t) => {
       const store = await open(t);
       const again = task(3, {
         run_id: 'b.3.1',
@@ -76,10 +76,10 @@ export function tasksSuite(open: OpenStore): void {
       assert.equal(expected.length, 13);
     });
 
-    it('are in their order however many there are, and none where one of them is of another job', async (t) => {
+    it('have thousands of tasks in their order, and are not given if a task is of another job', async (t) => {
       const store = await open(t);
       const last = 2100;
-      // What the first thousands have in common the others have not.
+      // The first 2040 tasks have the same values, the others differ.
       const alike = { metrics: {}, exit_status: 0, host: 'node1' };
       const late = {
         metrics: { io_read_bytes: 1 },
@@ -104,7 +104,7 @@ export function tasksSuite(open: OpenStore): void {
       assert.equal(await tasksBy(store, ARRAY), null);
     });
 
-    it('are none where the records are needed', async (t) => {
+    it('are not given for a job that only its records can describe', async (t) => {
       const store = await open(t);
       assert.deepEqual((await tasksBy(store, 99))?.tasks, []);
       await store.merge([task(1)]);

@@ -8,13 +8,13 @@ import { StoreError } from '../../../../src/accounting/store-error';
 import { temporaryStore } from '../../temporary-store';
 
 describe('storeError', () => {
-  it('has what is wrong with an SQLite that can not be loaded, and what helps', () => {
-    const told = storeError('/data/accounting.db', new UnusableSqlite('it is damaged', 'install it again'));
-    assert.ok(told instanceof StoreError && told.retry);
-    assert.equal(told.message, '/data/accounting.db: it is damaged; install it again');
+  it('names cause and fix for an SQLite library that can not be loaded', () => {
+    const error = storeError('/data/accounting.db', new UnusableSqlite('it is damaged', 'install it again'));
+    assert.ok(error instanceof StoreError && error.retry);
+    assert.equal(error.message, '/data/accounting.db: it is damaged; install it again');
   });
 
-  it('takes a key that is there twice for damage: each was looked for before', () => {
+  it('is damage for a duplicate key, since each key was looked up before', () => {
     const db = new SqliteDatabase(':memory:');
     db.exec('CREATE TABLE rollup (day INTEGER PRIMARY KEY); INSERT INTO rollup VALUES (1)');
     assert.throws(
@@ -28,15 +28,15 @@ describe('storeError', () => {
     const db = openForWriting(path, 0o600);
     const write = (): unknown => db.pragma('user_version = 1');
     rmSync(path);
-    const told = (error: unknown): boolean =>
+    const isReplaced = (error: unknown): boolean =>
       String(storeError(path, error)).includes('its file was replaced or removed');
-    assert.throws(write, told);
+    assert.throws(write, isReplaced);
     writeFileSync(path, '');
-    assert.throws(write, told);
+    assert.throws(write, isReplaced);
     db.close();
   });
 
-  it('leaves what is no fault of the store as it is', () => {
+  it('is the error itself if the store has no fault', () => {
     const error = new RangeError('a bug');
     assert.equal(storeError('/data/accounting.db', error), error);
   });

@@ -39,7 +39,7 @@ function overwrite(path: string, at: number, bytes: Buffer): void {
 }
 
 describe('openForWriting', () => {
-  it('creates the file complete, with its permissions whatever the umask', (t) => {
+  it('creates the file with its permissions whatever the umask, and no other file', (t) => {
     const path = temporaryStore();
     const before = process.umask(0o077);
     t.after(() => process.umask(before));
@@ -50,7 +50,7 @@ describe('openForWriting', () => {
     assert.equal(statSync(path).mode & 0o777, 0o640);
   });
 
-  it('opens with a rollback journal, in full sync, defensively', (t) => {
+  it('opens with a rollback journal, full synchronisation and a protected schema', (t) => {
     const path = temporaryStore();
     const db = openForWriting(path, 0o640);
     t.after(() => db.close());
@@ -71,7 +71,7 @@ describe('openForWriting', () => {
     again.close();
   });
 
-  it('refuses what it should not trust', () => {
+  it('refuses a symbolic link, a directory, and a directory that everyone may write to', () => {
     const path = temporaryStore();
     writeFileSync(`${path}.real`, '');
     symlinkSync(`${path}.real`, path);
@@ -84,20 +84,24 @@ describe('openForWriting', () => {
     assert.match(fault(() => openForWriting(open, 0o640)).message, /everyone may write to .*; chmod o-w/);
   });
 
-  it('as root, trusts only what nobody else can write', { skip: process.geteuid?.() !== 0 && 'not root' }, () => {
-    const path = temporaryStore();
-    openForWriting(path, 0o640).close();
-    chmodSync(path, 0o660);
-    assert.match(
-      fault(() => openForWriting(path, 0o660)).message,
-      /root would trust it, and group 0 can write to \S+accounting/,
-    );
-    chmodSync(path, 0o640);
-    chmodSync(dirname(path), 0o770);
-    assert.match(fault(() => openForWriting(path, 0o640)).message, /root would trust it, and group 0 can write to /);
-  });
+  it(
+    'as root, refuses a file or directory that a group may write to',
+    { skip: process.geteuid?.() !== 0 && 'not root' },
+    () => {
+      const path = temporaryStore();
+      openForWriting(path, 0o640).close();
+      chmodSync(path, 0o660);
+      assert.match(
+        fault(() => openForWriting(path, 0o660)).message,
+        /root would trust it, and group 0 can write to \S+accounting/,
+      );
+      chmodSync(path, 0o640);
+      chmodSync(dirname(path), 0o770);
+      assert.match(fault(() => openForWriting(path, 0o640)).message, /root would trust it, and group 0 can write to /);
+    },
+  );
 
-  it('does not make directories: a mount may be missing', () => {
+  it('does not make a missing directory, since a mount may be missing', () => {
     const path = `${dirname(temporaryStore())}/missing/accounting.db`;
     const error = fault(() => openForWriting(path, 0o640));
     assert.match(error.message, /it does not exist; check its path: "accounting".*mounted/);
@@ -106,13 +110,13 @@ describe('openForWriting', () => {
 });
 
 describe('openForReading', () => {
-  it('tells that the file is missing, and does not make it', () => {
+  it('reports a missing file, and does not make it', () => {
     const path = temporaryStore();
     assert.match(fault(() => openForReading(path)).message, /accounting\.db: it does not exist; check/);
     assert.deepEqual(readdirSync(dirname(path)), []);
   });
 
-  it('tells that it is no database, or not ours', () => {
+  it('reports a file that is not a database, or not one of qmemacct', () => {
     const path = temporaryStore();
     writeFileSync(path, 'no database at all'.repeat(1000));
     const error = fault(() => openForReading(path));
@@ -127,7 +131,7 @@ describe('openForReading', () => {
     assert.match(fault(() => openForWriting(other, 0o640)).message, /not an accounting DB of qmemacct/);
   });
 
-  it('tells that the schema is newer', () => {
+  it('reports a newer schema', () => {
     const path = temporaryStore();
     const db = openForWriting(path, 0o640);
     db.pragma('user_version = 99');
@@ -138,7 +142,7 @@ describe('openForReading', () => {
     }
   });
 
-  it('tells that it is damaged: overwritten, or cut off', async () => {
+  it('reports damage of a file that was overwritten or cut off', async () => {
     for (const damage of ['overwrite', 'cut'] as const) {
       const path = temporaryStore();
       const store = openSqliteStore(path, 0o640);
@@ -164,7 +168,7 @@ describe('openForReading', () => {
     }
   });
 
-  it('waits for a writer, 5 s at most', (t) => {
+  it('waits 5 s for a writer', (t) => {
     const path = temporaryStore();
     const db = openForWriting(path, 0o640);
     t.after(() => db.close());
@@ -174,11 +178,11 @@ describe('openForReading', () => {
     const waited = Date.now() - began;
     assert.match(error.message, /it is locked by another process; try again/);
     assert.equal(error.retry, true);
-    // SQLite counts the pauses that it asks for, not those that a busy machine makes of them.
+    // No upper bound: SQLite counts the pauses that it asks for, and a busy machine makes them longer.
     assert.ok(waited > 4000, `${waited} ms`);
   });
 
-  it('tells that a dead writer left a change half done', async () => {
+  it('reports a change that a dead writer left unfinished, until it is opened for writing', async () => {
     const path = temporaryStore();
     const store = openSqliteStore(path, 0o640);
     const { next } = realisticRecords();
@@ -188,7 +192,7 @@ describe('openForReading', () => {
     db.pragma('cache_spill = 1');
     db.pragma('cache_size = 1');
     db.exec('BEGIN IMMEDIATE; UPDATE record SET signal = 9, note_numbers = zeroblob(4000)');
-    // What a writer that is killed here leaves behind: pages and a journal.
+    // Copy what a writer that is killed now would leave behind: pages and a journal.
     const copy = temporaryStore();
     const copied = (from: string, to: string): void => writeFileSync(to, readFileSync(from));
     copied(path, copy);

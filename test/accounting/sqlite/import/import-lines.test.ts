@@ -14,7 +14,7 @@ import { temporaryStore } from '../../temporary-store';
 
 importSuite(() => Promise.resolve(openSqliteHistory(temporaryStore(), 0o600)));
 
-it('makes records that are in their normal form', () => {
+it('recordOfLine makes records in their normal form', () => {
   fc.assert(
     fc.property(arbitraryLine(), (line) => {
       const record = recordOfLine(line, { cluster: 'cell' });
@@ -23,7 +23,7 @@ it('makes records that are in their normal form', () => {
   );
 });
 
-it('leaves a file to the importer that knows more of it', async () => {
+it('an import that starts from a shorter part of the file is a conflict', async () => {
   const store = openSqliteHistory(temporaryStore(), 0o600);
   const file = { cluster: 'cell', path: '/x/accounting', device: 1, inode: 2 };
   const long = { ...file, head: 'abc', headBytes: 4096, offset: 5000, tail: 'xyz', lines: 10 };
@@ -36,7 +36,7 @@ it('leaves a file to the importer that knows more of it', async () => {
   await store.close();
 });
 
-it('gives a record that has met its line no other one, however close a re-run began', async () => {
+it('a record that has joined its line does not join that of a rerun one second later', async () => {
   const store = openSqliteHistory(temporaryStore(), 0o600);
   const lines = [0, 1].map((again) => {
     const parsed = parseAccountingLine(sampleLine(7, { start: 1_763_700_000 + again }).trimEnd());

@@ -22,7 +22,7 @@ const key: fc.Arbitrary<Key> = fc.tuple(
 );
 
 describe('seenKeys', () => {
-  it('never misses a record, whoever stored it', () => {
+  it('never misses a record, whichever process stored it', () => {
     fc.assert(
       fc.property(
         fc.array(key),
@@ -57,7 +57,7 @@ describe('seenKeys', () => {
     );
   });
 
-  it('knows most of what is not there', () => {
+  it('excludes most keys that are not stored', () => {
     const { db, insert } = table();
     const seen = seenKeys(db);
     seen.refresh();
@@ -73,7 +73,7 @@ describe('seenKeys', () => {
     db.close();
   });
 
-  it('reads a full store only after many questions', () => {
+  it('reads a filled store only after many questions', () => {
     const { db, insert } = table();
     for (let job = 1; job <= 1000; job++) insert([job, null, null]);
     const seen = seenKeys(db);

@@ -10,7 +10,7 @@ import { toJobLines } from '../../../../src/report/records/lines';
 import { LIST_FIELDS } from '../../../../src/report/records/list';
 import { firstWaits } from '../../../../src/report/records/waits';
 import { accountOf, bracketOf } from '../../../support/records';
-import { DAY, GIB, HOUR, iso, job, MOST, T0 } from '../../suite/fixture';
+import { DAY, GIB, HOUR, iso, job, LARGEST_VALUES, T0 } from '../../suite/fixture';
 import { temporaryStore } from '../../temporary-store';
 
 const QUERY = { since: T0 - DAY, until: T0 + DAY };
@@ -24,7 +24,7 @@ const WANTED: JobLinesWanted = {
 
 const orNull = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { nil: null });
 
-/** What tasks differ in; times and peaks are made different by their place. */
+/** What records differ in; times and peaks also differ by the record's index. */
 const part = fc.record({
   job_id: fc.integer({ min: 1, max: 4 }),
   task_id: orNull(fc.integer({ min: 1, max: 5 })),
@@ -79,7 +79,7 @@ async function storeOf(records: readonly JobRecord[]): Promise<AccountingStore> 
 
 const near = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b));
 
-/** Sums that were added in another order are the same but for the last digits. */
+/** Asserts that two lines are the same, except for the last digits of sums, which depend on the order of addition. */
 function assertSame(line: JobLine, expected: JobLine): void {
   const { cpu_seconds, slot_seconds, unused_byte_seconds, ...rest } = expected;
   for (const [name, value] of Object.entries({ cpu_seconds, slot_seconds, unused_byte_seconds })) {
@@ -98,7 +98,7 @@ function assertSame(line: JobLine, expected: JobLine): void {
 }
 
 describe('jobLineOf', () => {
-  it('counts as unused what sums count, of parallel jobs and by Grid Engine alone, too', async () => {
+  it('counts the same unused memory as the sums, also of parallel jobs and by maxvmem', async () => {
     const peak = (gib: number): Partial<JobRecord> => ({ pe: 'mpi', peak_rss: bracketOf(gib * GIB) });
     const task = (id: string, host: string): Partial<JobRecord> => ({ ...peak(3), pe_task_id: id, host });
     const counted = { peak_rss: null, grid_engine: accountOf({ maxvmem_bytes: 2 * GIB }) };
@@ -121,7 +121,7 @@ describe('jobLineOf', () => {
 });
 
 describe('jobLines of SQLite', () => {
-  it('has one line of an array of which some submissions are known in whole seconds', async () => {
+  it('has one line of an array if some submissions are in whole seconds', async () => {
     const task = (id: number, submitted: number): JobRecord =>
       job(1, T0 - id * HOUR, {
         task_id: id,
@@ -133,7 +133,7 @@ describe('jobLines of SQLite', () => {
     assert.deepEqual([found?.lines.map(({ tasks }) => tasks), toJobLines(records, 'time').length], [[2], 1]);
   });
 
-  it('adds up to the same as the records themselves', async () => {
+  it('has the same lines and totals as the records themselves', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 12 }), async (parts) => {
         const store = await storeOf(recordsOf(parts));
@@ -156,7 +156,7 @@ describe('jobLines of SQLite', () => {
     );
   });
 
-  it('has the newest jobs first, no more than are wanted, each with all of its records', async () => {
+  it('has the newest jobs first, up to the wanted number, each with all of its records', async () => {
     const tasks = Array.from({ length: 6 }, (_, index) =>
       job(2, T0 - index * HOUR, { task_id: index + 1, run_id: `r${index}`, submitted_at: iso(T0 - 10 * HOUR) }),
     );
@@ -172,9 +172,9 @@ describe('jobLines of SQLite', () => {
     assert.equal(found.totals.records, 8);
   });
 
-  it('adds up whatever somebody has handed in', async () => {
-    // Each number of slots times ms is below 2^63, both together are above.
-    const fields = { trust: 'self-reported', ...MOST, wallclock_seconds: 9e9 } as const;
+  it('adds up the largest values that a user may hand in', async () => {
+    // Slots times ms is below 2^63 for each record, and above for both together.
+    const fields = { trust: 'self-reported', ...LARGEST_VALUES, wallclock_seconds: 9e9 } as const;
     const store = await storeOf([1, 2].map((task_id) => job(1, T0, { ...fields, task_id })));
     const found = await store.jobLines?.(QUERY, WANTED);
     assert.deepEqual(
@@ -183,7 +183,7 @@ describe('jobLines of SQLite', () => {
     );
   });
 
-  it('has the totals of days of which only the sums are left', async (t) => {
+  it('has totals with days whose records were pruned', async (t) => {
     const store = openSqliteHistory(temporaryStore(), 0o640);
     t.after(() => store.close());
     await store.merge([0, 1, 2, 3].map((day) => job(day + 1, T0 + day * DAY)));
@@ -193,7 +193,7 @@ describe('jobLines of SQLite', () => {
     assert.deepEqual([found?.lines.length, found?.totals.records], [2, 4]);
   });
 
-  it('leaves a job with parallel tasks to its records', async () => {
+  it('is null for a job with slave tasks, which needs its records', async () => {
     const store = await storeOf([job(1, T0), job(1, T0, { pe_task_id: '1.node1', run_id: 'r2' })]);
     const linesOf = async (query: RecordFilter) => store.jobLines?.(query, WANTED);
     assert.equal(await linesOf(QUERY), null);

@@ -50,7 +50,7 @@ function emptyStore(t: TestContext): Database {
   return db;
 }
 
-/** Parameters of every query, by name and by place. */
+/** Values for the named parameters of all queries. */
 const PARAMETERS = Object.fromEntries(
   [
     ...['job_id', 'task_id', 'pe_task_id', 'cluster_id', 'host_id', 'run_id', 'from', 'to', 'since', 'until', 'limit'],
@@ -67,7 +67,7 @@ function planOf(db: Database, sql: string, more: object = {}): readonly string[]
   return plan.map(({ detail }) => detail);
 }
 
-/** Not a single table is read from end to end, but for the names that a pattern is held against. */
+/** Asserts that the index is used and no table is read from end to end, except job names for a pattern. */
 function assertSearches(steps: readonly string[], index: string): void {
   assert.ok(
     steps.some((step) => step.startsWith('SEARCH') && step.includes(` ${index}`)),
@@ -78,7 +78,7 @@ function assertSearches(steps: readonly string[], index: string): void {
       (step) =>
         step.startsWith('SCAN') &&
         !step.startsWith('SCAN json_each') &&
-        // Jobs that were found already.
+        // Jobs that were already found.
         step !== 'SCAN j' &&
         step !== 'SCAN n USING COVERING INDEX sqlite_autoindex_job_name_1',
     ),
@@ -89,9 +89,9 @@ function assertSearches(steps: readonly string[], index: string): void {
 
 const ALL = { keys: true, cluster: true };
 
-describe('answered from an index, never by a scan:', () => {
+describe('an index answers the query for', () => {
   const queries: readonly (readonly [string, string, string])[] = [
-    ['finding a record to merge into', FIND_RECORD, 'record_by_job (job_id=? AND task_id=? AND pe_task_id=?)'],
+    ['a record to merge into', FIND_RECORD, 'record_by_job (job_id=? AND task_id=? AND pe_task_id=?)'],
     ['the hours of a job', MARK_JOB_HOURS, 'record_by_job (job_id=? AND task_id=?)'],
     ['a job', jobQuery({ task: false, cluster: false, series: true }), 'record_by_job (job_id=?)'],
     ['many jobs', jobsQuery(COLUMNS), 'record_by_job (job_id=?)'],
@@ -100,12 +100,12 @@ describe('answered from an index, never by a scan:', () => {
     ['some of its tasks', tasksQuery(['status', 'cpu_ms'], ['slots']), 'INTEGER PRIMARY KEY (rowid=?)'],
     ['a job of a cluster', jobQuery({ task: false, cluster: true, series: false }), 'record_by_job (job_id=?)'],
     ['a task', jobQuery({ task: true, cluster: false, series: true }), 'record_by_job (job_id=? AND task_id=?)'],
-    ['what runs', runningQuery(false), 'record_running'],
-    ['what runs in a cluster', runningQuery(true), 'record_running'],
+    ['running jobs', runningQuery(false), 'record_running'],
+    ['running jobs of a cluster', runningQuery(true), 'record_running'],
     ['old records', OLD_RECORDS, 'record_by_time (counted_at<?)'],
     ['old series', OLD_SERIES, 'record_by_time (counted_at>? AND counted_at<?)'],
     ['the days of a host', DAYS_OF_KEY, 'PRIMARY KEY (dimension=? AND key=? AND unit=? AND day>? AND day<?)'],
-    ["the days of a user's kind", DAYS_OF_KINDS, 'PRIMARY KEY (unit=? AND day=? AND dimension=? AND key=?)'],
+    ["the days of an owner's kinds of jobs", DAYS_OF_KINDS, 'PRIMARY KEY (unit=? AND day=? AND dimension=? AND key=?)'],
   ];
   for (const [title, sql, index] of queries)
     it(title, (t) => {
@@ -155,15 +155,15 @@ describe('answered from an index, never by a scan:', () => {
 
   const filters: readonly (readonly [string, Partial<RecordFilter>, string])[] = [
     ['any record', {}, 'record_by_time'],
-    ["an owner's", { owner: 'known' }, 'record_by_owner'],
-    ["an owner's on a host that failed", { owner: 'known', host: 'known', failed: true }, 'record_by_owner'],
-    ["a host's", { host: 'known', cluster: 'known' }, 'record_by_time'],
-    ['a project in a queue', { project: 'known', queue: 'known', pe: 'known' }, 'record_by_time'],
-    ['a name', { job_name: 'known' }, 'record_by_time'],
-    ['a pattern', { job_name: 'kn*' }, 'record_by_time'],
-    ["an owner's of a pattern", { owner: 'known', job_name: 'kn*' }, 'record_by_owner'],
+    ["an owner's records", { owner: 'known' }, 'record_by_owner'],
+    ["an owner's failed records on a host", { owner: 'known', host: 'known', failed: true }, 'record_by_owner'],
+    ["a host's records", { host: 'known', cluster: 'known' }, 'record_by_time'],
+    ['the records of a project in a queue', { project: 'known', queue: 'known', pe: 'known' }, 'record_by_time'],
+    ['the records with a job name', { job_name: 'known' }, 'record_by_time'],
+    ['the records with a pattern of names', { job_name: 'kn*' }, 'record_by_time'],
+    ["an owner's records with a pattern of names", { owner: 'known', job_name: 'kn*' }, 'record_by_owner'],
     [
-      'figures',
+      'the records with given figures',
       {
         peak_at_least: 1,
         limit_at_most: 1,
@@ -193,7 +193,7 @@ describe('answered from an index, never by a scan:', () => {
     });
 });
 
-it("holds the names of an owner's records against a pattern, not all that the store has", (t) => {
+it("compares a pattern with the names of an owner's records, not with all names of the store", (t) => {
   const db = emptyStore(t);
   const namesOf = (filter: Partial<RecordFilter>): readonly string[] => {
     const condition = conditionOf({ since: 0, until: 1, job_name: 'kn*', ...filter }, createWords(db)) ?? assert.fail();
@@ -218,7 +218,7 @@ it('lists the newest records first without sorting', (t) => {
       planOf(db, factsQuery(condition, dimensions), condition.parameters).filter((step) => step.includes('TEMP B-TREE'))
         .length;
     assert.equal(sorts(DIMENSIONS.filter((name) => name !== 'job_name')), 0);
-    // The few masters of a job, where one of its tasks has no name.
+    // Of the few masters of a job, if a slave task has no name.
     assert.equal(sorts(DIMENSIONS), 1);
   }
 });

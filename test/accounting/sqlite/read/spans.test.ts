@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory';
 const DAY = 86_400_000;
 const TODAY = Date.UTC(2026, 10, 20);
 
-it('joins parts that touch and leaves out the empty ones', () => {
+it('inSpans joins adjoining spans and leaves out empty ones', () => {
   const span = (since: number, until: number): { since: number; until: number } => ({ since, until });
   assert.deepEqual(inSpans([span(0, 5), span(5, 5), span(5, 7), span(9, 8), span(9, 12), span(13, 14)]), [
     span(0, 7),
@@ -22,7 +22,7 @@ it('joins parts that touch and leaves out the empty ones', () => {
   assert.deepEqual(inSpans([]), []);
 });
 
-it('looks for a kind of jobs on the days on which there were some, and on those that are not summed up', async (t) => {
+it('daysOfKey gives the days with such jobs and those that are not rolled up', async (t) => {
   const path = join(temporaryDirectory(), 'a.db');
   const store = openSqliteHistory(path, 0o600);
   t.after(() => store.close());
@@ -61,7 +61,7 @@ it('looks for a kind of jobs on the days on which there were some, and on those 
   for (const name of ['sim_*', 'sim_7', 's?m*'])
     assert.deepEqual(spansOf('bob', name), [today, from(day(30)), from(day(40)), from(day(90), 2)], name);
   for (const name of ['a[1]', 'a[*']) assert.deepEqual(spansOf('bob', name), [today, from(day(30))], name);
-  // A key that was cut may be of any kind, and of many kinds each day may have some.
+  // A key that was cut may match any name; with very many kinds of jobs each day may have some.
   assert.deepEqual(spansOf('eve', 'new*'), [today, from(day(90))]);
   assert.deepEqual(spansOf('zoe', 'k*'), [whole]);
   assert.deepEqual(spansOf(null, 'rar?'), [today, from(day(30)), from(day(40)), from(day(90), 2)]);
@@ -74,7 +74,7 @@ it('looks for a kind of jobs on the days on which there were some, and on those 
   assert.deepEqual(await found('bob', 'sim_*', 3), ['sim_30', 'sim_40', 'sim_89']);
   assert.deepEqual(await found('bob', '*'), ['today', 'a[1]', 'sim_30', 'sim_40', 'sim_89', 'rare', 'sim_7']);
   assert.deepEqual(await found('bob', 'new*'), []);
-  // Days of which nothing is kept are not looked at: there may be millions.
+  // Days without records are not visited: there may be millions.
   const ever = { since: -8.64e15, until: 8.64e15 };
   const condition = conditionOf({ ...ever, owner: 'bob', job_name: 'rare' }, createWords(db)) ?? assert.fail();
   assert.deepEqual([...daysOfKey(db, condition, ever)], [today, from(day(90))]);

@@ -11,13 +11,13 @@ import { temporaryStore } from '../../temporary-store';
 /** More for a true measurement: QMEMACCT_TEST_RECORDS=200000. */
 const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 10_000);
 const BATCH = 500;
-/** A page of rows that grew has a little more room left in SQLite 3.54, which Node 24.19 and later have. */
+/** SQLite 3.54, which Node 24.19 and later have, leaves a little more room in a page whose rows grew. */
 const BUDGET_BYTES = SQLITE_PACKAGE === 'better-sqlite3' ? 450 : 451;
 const LINE_BUDGET_BYTES = 275;
 const METRICS = 30;
 const BYTES_PER_METRIC = 12;
 
-/** The table and its indexes: dictionaries grow with the words, not with the records. */
+/** Bytes per record of the table and its indexes, without dictionaries, which do not grow with the records. */
 interface Sizes {
   readonly total: number;
   readonly parts: readonly string[];
@@ -65,17 +65,17 @@ it('a record with all its indexes stays within its budget', async (t) => {
   assert.ok((await measure(t, 'delivered once', [itself])) <= BUDGET_BYTES);
 });
 
-it('so does one that was a heartbeat first and is joined with its accounting line', async (t) => {
+it('a record that began as a heartbeat and joined its accounting line stays within its budget', async (t) => {
   assert.ok((await measure(t, 'heartbeat, end, accounting', [heartbeatOf, itself, accountingLineOf])) <= BUDGET_BYTES);
 });
 
-it('a record that only an accounting line made takes less', async (t) => {
+it('a record from an accounting line alone takes less', async (t) => {
   const line = (record: JobRecord): JobRecord =>
     lineOf({ ...record, run_id: '' }, { job_name: record.job_name, queue: record.queue, project: record.project });
   assert.ok((await measure(t, 'accounting lines alone', [line])) <= LINE_BUDGET_BYTES);
 });
 
-it('each metric that it carries adds a few bytes', async (t) => {
+it('each metric of a record adds a few bytes', async (t) => {
   const random = seededRandom(5);
   const withMetrics = (record: JobRecord): JobRecord => ({
     ...record,
