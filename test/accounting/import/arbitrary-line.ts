@@ -22,7 +22,7 @@ const category = fc.oneof(
   name,
 );
 
-/** Of few jobs where `jobs` is small, so that many of the lines meet. */
+/** A random line; with few `jobs` many lines are of the same job. */
 export function arbitraryLine(jobs = 1e6): fc.Arbitrary<AccountingRecord & Pick<PlacedLine, 'place'>> {
   return fc
     .record({
@@ -43,7 +43,7 @@ export function arbitraryLine(jobs = 1e6): fc.Arbitrary<AccountingRecord & Pick<
       runs: fc.oneof(fc.nat({ max: 100_000 }), fc.nat({ max: 500_000_000 })),
       failed: fc.constantFrom(0, 0, 0, 0, 100, 37, 8, 26, 77),
       exitStatus: fc.constantFrom(0, 0, 0, 1, 99, 137, 139, 255, -1),
-      told: fc.boolean(),
+      hasWallclock: fc.boolean(),
       cpuSeconds: seconds,
       userSeconds: seconds,
       systemSeconds: seconds,
@@ -56,11 +56,11 @@ export function arbitraryLine(jobs = 1e6): fc.Arbitrary<AccountingRecord & Pick<
       submitCommand: orNull(fc.constantFrom('qsub sim.sh', `qsub -v A ${'x'.repeat(5000)}`)),
       deletedBy: orNull(fc.constantFrom('root@ge0', 'bob@login1,root@ge0')),
     })
-    .map(({ start, runs, told, place, ...rest }) => ({
+    .map(({ start, runs, hasWallclock, place, ...rest }) => ({
       ...rest,
       ...(start === null ? { place } : {}),
       startTimeMs: start,
       endTimeMs: start === null ? null : start + runs,
-      wallclockSeconds: start === null || !told ? 0 : runs / 1000,
+      wallclockSeconds: start === null || !hasWallclock ? 0 : runs / 1000,
     }));
 }

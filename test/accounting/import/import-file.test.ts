@@ -12,15 +12,16 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 
 const HEADER = '# Version: 8.1.9\n#\n# DO NOT MODIFY THIS FILE MANUALLY!\n#\n';
 
-interface Place {
+interface ImportSite {
   readonly directory: string;
   readonly file: string;
   readonly store: HistoryStore;
-  readonly take: (path?: string, batchLines?: number) => Promise<ImportedSums>;
+  readonly importNext: (path?: string, batchLines?: number) => Promise<ImportedSums>;
   readonly count: () => Promise<number>;
 }
 
-async function place(body: (place: Place) => Promise<void>): Promise<void> {
+/** Runs `body` with a new store and the path of an accounting file. */
+async function withSite(body: (site: ImportSite) => Promise<void>): Promise<void> {
   const directory = temporaryDirectory();
   const store = openSqliteHistory(join(directory, 'accounting.db'), 0o600);
   const file = join(directory, 'accounting');
@@ -29,7 +30,7 @@ async function place(body: (place: Place) => Promise<void>): Promise<void> {
       directory,
       file,
       store,
-      take: (path = file, batchLines = 7) => importFile(path, store, { cluster: 'cell', batchLines }),
+      importNext: (path = file, batchLines = 7) => importFile(path, store, { cluster: 'cell', batchLines }),
       count: async () => (await store.records({ since: 0, until: 1e13, limit: 1 })).totals.records,
     });
   } finally {
@@ -37,78 +38,78 @@ async function place(body: (place: Place) => Promise<void>): Promise<void> {
   }
 }
 
-function assertTaken(sums: ImportedSums, added: number): void {
+function assertAdded(sums: ImportedSums, added: number): void {
   assert.equal(sums.problem, null);
   assert.deepEqual([sums.added, sums.joined, sums.unchanged, sums.unreadable], [added, 0, 0, 0]);
 }
 
 describe('importFile', () => {
-  it('imports what is new, and nothing twice', () =>
-    place(async ({ file, take, count }) => {
+  it('imports only new lines', () =>
+    withSite(async ({ file, importNext, count }) => {
       writeFileSync(file, HEADER + sampleLines(1, 30));
-      assertTaken(await take(), 30);
-      assertTaken(await take(), 0);
+      assertAdded(await importNext(), 30);
+      assertAdded(await importNext(), 0);
       appendFileSync(file, sampleLines(31, 5));
-      assertTaken(await take(), 5);
+      assertAdded(await importNext(), 5);
       assert.equal(await count(), 35);
     }));
 
-  it('knows a file that was short and grew', () =>
-    place(async ({ file, take, store, count }) => {
+  it('recognises a file that was short and has grown', () =>
+    withSite(async ({ file, importNext, store, count }) => {
       writeFileSync(file, HEADER);
-      assertTaken(await take(), 0);
+      assertAdded(await importNext(), 0);
       for (let job = 1; job <= 30; job++) {
         appendFileSync(file, sampleLine(job));
-        assertTaken(await take(), 1);
+        assertAdded(await importNext(), 1);
       }
       assert.equal((await store.importedFiles()).length, 1);
       assert.equal(await count(), 30);
     }));
 
-  it('leaves a line that is not whole for the next time', () =>
-    place(async ({ file, take, count }) => {
+  it('leaves an incomplete last line for the next import', () =>
+    withSite(async ({ file, importNext, count }) => {
       const last = sampleLine(11);
       writeFileSync(file, sampleLines(1, 10) + last.slice(0, 100));
-      assertTaken(await take(), 10);
+      assertAdded(await importNext(), 10);
       appendFileSync(file, last.slice(100, 200));
-      assertTaken(await take(), 0);
+      assertAdded(await importNext(), 0);
       appendFileSync(file, last.slice(200));
-      assertTaken(await take(), 1);
+      assertAdded(await importNext(), 1);
       assert.equal(await count(), 11);
     }));
 
-  it('follows a rotation by rename, by copy and truncation, and by compression', () =>
-    place(async ({ directory, file, take, store, count }) => {
+  it('counts each line once after a rotation by rename, by copy and truncation, and by compression', () =>
+    withSite(async ({ directory, file, importNext, store, count }) => {
       const old = join(directory, 'accounting.0');
       writeFileSync(file, HEADER + sampleLines(1, 40));
-      assertTaken(await take(), 40);
+      assertAdded(await importNext(), 40);
       appendFileSync(file, sampleLines(41, 3));
       renameSync(file, old);
       writeFileSync(file, HEADER + sampleLines(44, 4));
-      assertTaken(await take(), 4);
-      assertTaken(await take(old), 3);
+      assertAdded(await importNext(), 4);
+      assertAdded(await importNext(old), 3);
 
       const copy = join(directory, 'accounting.1');
       appendFileSync(file, sampleLines(48, 50));
       copyFileSync(file, copy);
       truncateSync(file, 0);
-      assertTaken(await take(), 0);
+      assertAdded(await importNext(), 0);
       appendFileSync(file, HEADER + sampleLines(98, 2));
-      assertTaken(await take(), 2);
-      assertTaken(await take(copy), 50);
+      assertAdded(await importNext(), 2);
+      assertAdded(await importNext(copy), 50);
 
       const packed = join(directory, 'accounting-20261121.gz');
       appendFileSync(file, sampleLines(100, 60));
       writeFileSync(packed, gzipSync(HEADER + sampleLines(98, 62)));
       truncateSync(file, 0);
-      assertTaken(await take(packed), 60);
-      assertTaken(await take(packed), 0);
+      assertAdded(await importNext(packed), 60);
+      assertAdded(await importNext(packed), 0);
       assert.equal((await store.importedFiles()).length, 5);
       assert.equal(await count(), 159);
     }));
 
-  it('counts a job that never started once, however many files tell its line, and each of its tries', () =>
-    place(async ({ directory, file, take, store, count }) => {
+  it('counts each try of a job that never started once, in however many files its line is', () =>
+    withSite(async ({ directory, file, importNext, store, count }) => {
       const part = (first: number): string =>
         `${sampleLine(first)}${failedLine(900)}${failedLine(900)}${sampleLine(first + 1)}`;
       const parts = [part(1), part(11) + failedLine(900), failedLine(900) + part(21)];
@@ -117,42 +118,43 @@ describe('importFile', () => {
         writeFileSync(path, text);
         return path;
       };
-      // Imported piece by piece, in batches of two lines, through two rotations.
+      // Import pieces in batches of two lines, through two rotations.
       for (const [index, text] of parts.entries()) {
         writeFileSync(file, '');
         let end = 0;
         for (const line of text.split(/(?<=\n)/)) {
           appendFileSync(file, line);
           end += line.length;
-          if (end % 3 > 0) assert.equal((await take(file, 2)).problem, null);
+          if (end % 3 > 0) assert.equal((await importNext(file, 2)).problem, null);
         }
-        await take(file, 2);
+        await importNext(file, 2);
         renameSync(file, join(directory, `accounting.${index}`));
       }
       const tries = async (): Promise<number> => (await store.job({ job_id: 900, all: true })).records.length;
       assert.deepEqual([await tries(), await count()], [8, 14]);
-      // One file of all, and one that lost its beginning; the first line of a file has no line before it there.
+      // One file with all lines, and one without the beginning. The new record: the first try of the third part had no
+      // line before it in its own file, and so another place.
       const all = write('all', HEADER + parts.join(''));
-      assertTaken({ ...(await take(all)), unchanged: 0 }, 1);
+      assertAdded({ ...(await importNext(all)), unchanged: 0 }, 1);
       const cut = write('cut', parts.join('').slice(sampleLine(1).length + 2 * failedLine(900).length));
-      assertTaken({ ...(await take(cut)), unchanged: 0 }, 0);
+      assertAdded({ ...(await importNext(cut)), unchanged: 0 }, 0);
       assert.deepEqual([await tries(), await count()], [9, 15]);
     }));
 
-  it('counts a job that never started once, where its file began so and was short when it was first read', () =>
-    place(async ({ directory, file, take, store, count }) => {
+  it('counts a job that never started once, even if its file was short and began with its lines', () =>
+    withSite(async ({ directory, file, importNext, store, count }) => {
       writeFileSync(file, HEADER + failedLine(900) + failedLine(900) + sampleLine(1));
-      assertTaken(await take(), 3);
+      assertAdded(await importNext(), 3);
       appendFileSync(file, sampleLines(2, 40));
-      assertTaken(await take(), 40);
+      assertAdded(await importNext(), 40);
       const edited = join(directory, 'edited');
       writeFileSync(edited, HEADER + failedLine(900) + failedLine(900) + sampleLines(1, 30) + sampleLines(51, 2));
-      assertTaken({ ...(await take(edited)), unchanged: 0 }, 2);
+      assertAdded({ ...(await importNext(edited)), unchanged: 0 }, 2);
       assert.deepEqual([(await store.job({ job_id: 900, all: true })).records.length, await count()], [2, 45]);
     }));
 
-  it("takes both forms of Open Cluster Scheduler's file, and counts each line once", () =>
-    place(async ({ directory, file, take, store, count }) => {
+  it("counts each line once in both formats of Open Cluster Scheduler's file", () =>
+    withSite(async ({ directory, file, importNext, store, count }) => {
       const common = { owner: 'alice', group: 'users', account: 'sge', qname: 'all.q', hostname: 'ge1', slots: 1 };
       const json = (job: number, start: number, more: object): string =>
         `${JSON.stringify({
@@ -168,14 +170,14 @@ describe('importFile', () => {
       writeFileSync(file, sampleLine(1) + failedLine(900) + failedLine(900) + sampleLine(2) + failedLine(900));
       const other = join(directory, 'accounting.jsonl');
       writeFileSync(other, started(1) + failed + failed + started(2) + failed);
-      assertTaken(await take(), 5);
-      const { added, unreadable, joined, unchanged } = await take(other);
+      assertAdded(await importNext(), 5);
+      const { added, unreadable, joined, unchanged } = await importNext(other);
       assert.deepEqual([added, unreadable, joined + unchanged], [0, 0, 5]);
       assert.deepEqual([(await store.job({ job_id: 900, all: true })).records.length, await count()], [3, 5]);
     }));
 
-  it('takes several files in any order', () =>
-    place(async ({ directory, store, count }) => {
+  it('importFiles imports several files in any order', () =>
+    withSite(async ({ directory, store, count }) => {
       const paths = [2, 0, 1].map((part) => {
         const path = join(directory, `accounting.${part}`);
         writeFileSync(path, sampleLines(1 + 100 * part, 100));
@@ -188,49 +190,49 @@ describe('importFile', () => {
       assert.equal(await count(), 300);
     }));
 
-  /** What is new in a file that was imported before, and was read again from its beginning. */
+  /** Asserts that a file was read again from its beginning, with so many new and known lines. */
   const assertReadAgain = (sums: ImportedSums, added: number, known: number): void =>
     assert.deepEqual([sums.problem, sums.added, sums.joined, sums.unchanged], [null, added, 0, known]);
 
-  it('loses no line of a file that was edited, cut off or restored', () =>
-    place(async ({ file, take, count }) => {
+  it('loses no line of a file that was edited, shortened or extended', () =>
+    withSite(async ({ file, importNext, count }) => {
       const edit = (change: (lines: string[]) => readonly string[]): void =>
         writeFileSync(file, change(readFileSync(file, 'utf8').split(/(?<=\n)/)).join(''));
       writeFileSync(file, HEADER + sampleLines(1, 100));
-      assertTaken(await take(), 100);
-      // 4 lines of header and 100 of jobs, but for one; then 3 new ones.
+      assertAdded(await importNext(), 100);
+      // Without one of the lines behind 4 of the header; then 3 new lines.
       edit((lines) => lines.toSpliced(53, 1));
       appendFileSync(file, sampleLines(101, 3));
-      assertReadAgain(await take(), 3, 99);
-      assertTaken(await take(), 0);
+      assertReadAgain(await importNext(), 3, 99);
+      assertAdded(await importNext(), 0);
       edit((lines) => lines.slice(0, 40));
       appendFileSync(file, sampleLines(104, 300));
-      assertReadAgain(await take(), 300, 36);
+      assertReadAgain(await importNext(), 300, 36);
       appendFileSync(file, sampleLine(404));
-      assertTaken(await take(), 1);
+      assertAdded(await importNext(), 1);
       edit((lines) => [...lines.slice(0, 60), sampleLine(405), ...lines.slice(60)]);
-      assertReadAgain(await take(), 1, 337);
-      // As long as before, with other lines at its end.
+      assertReadAgain(await importNext(), 1, 337);
+      // As long as before, with other last lines.
       edit((lines) => [...lines.slice(0, -2), sampleLine(406), sampleLine(407)]);
-      assertReadAgain(await take(), 2, 336);
+      assertReadAgain(await importNext(), 2, 336);
       assert.equal(await count(), 407);
     }));
 
-  it('takes no file as that of two clusters, unless it goes on under another name', () =>
-    place(async ({ directory, file, store, take, count }) => {
-      const takeAs = (cluster: string, renames: boolean, path = file): Promise<ImportedSums> =>
+  it('refuses a file for a second cluster, unless the cluster was renamed', () =>
+    withSite(async ({ directory, file, store, importNext, count }) => {
+      const importAs = (cluster: string, renames: boolean, path = file): Promise<ImportedSums> =>
         importFile(path, store, { cluster, renames });
       const refused = (cluster: string, path?: string): Promise<void> =>
-        assert.rejects(takeAs(cluster, false, path), { name: 'UserError', status: 2 });
-      // All of Grid Engine's files begin with the same comments.
+        assert.rejects(importAs(cluster, false, path), { name: 'UserError', status: 2 });
+      // Grid Engine's files all begin with the same comments.
       writeFileSync(file, HEADER);
-      await take();
-      assertTaken(await takeAs('third', false), 0);
+      await importNext();
+      assertAdded(await importAs('third', false), 0);
       writeFileSync(file, HEADER + sampleLine(1));
-      assertTaken(await take(), 1);
+      assertAdded(await importNext(), 1);
       await refused('new');
       appendFileSync(file, sampleLines(2, 29));
-      assertTaken(await take(), 29);
+      assertAdded(await importNext(), 29);
       const packed = join(directory, 'accounting.1.gz');
       writeFileSync(packed, gzipSync(HEADER + sampleLines(1, 30)));
       await refused('new', packed);
@@ -238,39 +240,39 @@ describe('importFile', () => {
       writeFileSync(edited, HEADER + sampleLines(1, 20) + sampleLines(22, 20));
       await refused('new', edited);
 
-      assertTaken(await takeAs('new', true, packed), 0);
+      assertAdded(await importAs('new', true, packed), 0);
       appendFileSync(file, sampleLine(31));
-      assertTaken(await takeAs('new', false), 1);
+      assertAdded(await importAs('new', false), 1);
       await refused('cell');
       assert.equal(await count(), 31);
     }));
 
   it('loses no line of a compressed file whose beginning was edited', () =>
-    place(async ({ directory, file, take, count }) => {
+    withSite(async ({ directory, file, importNext, count }) => {
       writeFileSync(file, sampleLines(1, 100));
-      assertTaken(await take(), 100);
+      assertAdded(await importNext(), 100);
       const packed = join(directory, 'accounting.1.gz');
       writeFileSync(packed, gzipSync(sampleLines(1, 49) + sampleLines(51, 60)));
-      assertReadAgain(await take(packed), 10, 99);
-      assertTaken(await take(packed), 0);
+      assertReadAgain(await importNext(packed), 10, 99);
+      assertAdded(await importNext(packed), 0);
       assert.equal(await count(), 110);
     }));
 
-  it('takes a copy that is older than what was imported for what it is', () =>
-    place(async ({ directory, file, store, take, count }) => {
+  it('adds nothing from an older copy, and follows each copy by itself afterwards', () =>
+    withSite(async ({ directory, file, store, importNext, count }) => {
       const copies = [12, 60].map((lines) => {
         const copy = join(directory, `accounting.${lines}`);
         writeFileSync(copy, sampleLines(1, lines));
         return copy;
       });
       writeFileSync(file, sampleLines(1, 70));
-      assertTaken(await take(), 70);
-      for (const copy of copies) assertReadAgain(await take(copy), 0, copy.endsWith('12') ? 12 : 48);
-      // From now on nothing of any is read again, and each goes on by itself.
+      assertAdded(await importNext(), 70);
+      for (const copy of copies) assertReadAgain(await importNext(copy), 0, copy.endsWith('12') ? 12 : 48);
+      // From now on only new lines of each file are read.
       for (let night = 0; night < 3; night++) {
         appendFileSync(file, sampleLine(71 + night));
         for (const path of [...copies, file]) {
-          const { lines, problem } = await take(path);
+          const { lines, problem } = await importNext(path);
           assert.deepEqual([lines, problem], [path === file ? 1 : 0, null]);
         }
       }
@@ -278,19 +280,19 @@ describe('importFile', () => {
       assert.equal(await count(), 73);
     }));
 
-  it('tells a file that is damaged', () =>
-    place(async ({ directory, take, count }) => {
+  it('imports a damaged file up to the damage, and reports it', () =>
+    withSite(async ({ directory, importNext, count }) => {
       const packed = join(directory, 'broken.gz');
       const whole = gzipSync(sampleLines(1000, 20_000));
       writeFileSync(packed, whole.subarray(0, whole.length / 2));
-      const broken = await take(packed, 1000);
+      const broken = await importNext(packed, 1000);
       assert.match(broken.problem ?? '', /could not be read to its end: it is damaged/);
       assert.ok(broken.added > 100);
       assert.equal(await count(), broken.added);
     }));
 
-  it('keeps nothing of a file that is none, or that it can not unpack', () =>
-    place(async ({ directory, store, take, count }) => {
+  it('keeps nothing of a file that is not one of accounting, or that it can not decompress', () =>
+    withSite(async ({ directory, store, importNext, count }) => {
       const write = (bytes: string): string => {
         const path = join(directory, 'other');
         writeFileSync(path, bytes, 'latin1');
@@ -301,37 +303,37 @@ describe('importFile', () => {
         ['BZh91AY&SY', 'bzip2'],
         ['\x28\xb5\x2f\xfd', 'zstd'],
       ] as const) {
-        const { problem, lines } = await take(write(`${begin}\n\x01\x02\n`));
+        const { problem, lines } = await importNext(write(`${begin}\n\x01\x02\n`));
         assert.match(
           problem ?? '',
           new RegExp(`other can't be read: it is compressed by ${unpacker}, .*"${unpacker} -dk`),
         );
         assert.equal(lines, 0);
       }
-      const { problem, lines, unreadable } = await take(write('SQLite format 3\0\n\x01\x02\n'));
+      const { problem, lines, unreadable } = await importNext(write('SQLite format 3\0\n\x01\x02\n'));
       assert.match(problem ?? '', /none of its first 2 lines is one of Grid Engine's accounting \(a zero byte\), and/);
       assert.deepEqual([lines, unreadable, await count()], [0, 0, 0]);
       assert.deepEqual(await store.unreadableLines('cell', 9), []);
       assert.deepEqual(await store.importedFiles(), []);
-      // A user's own line can't make the file seem none.
+      // Line feeds in a user's field can't make the file look like another kind of file.
       const split = sampleLine(1).replace(/(:-l [^:]*).*/s, '$1|x\nxx\nxx\n');
-      const begun = await take(write(split));
+      const begun = await importNext(write(split));
       assert.deepEqual([begun.problem, begun.lines, begun.unreadable], [null, 3, 3]);
-      // Of a form of Grid Engine that is not known yet nothing counts as read.
-      const unknown = await take(write([1, 2, 3].map((job) => sampleLine(job).replace(/\n/, ':x:y\n')).join('')));
+      // In an unknown format no line counts as read.
+      const unknown = await importNext(write([1, 2, 3].map((job) => sampleLine(job).replace(/\n/, ':x:y\n')).join('')));
       assert.match(unknown.problem ?? '', /none of its first 3 lines is one .* or of an unknown form\), and nothing/);
     }));
 
-  it('reads a compressed file to its end that is not read at once', () =>
-    place(async ({ directory, take, count }) => {
+  it('reads a large compressed file to its end', () =>
+    withSite(async ({ directory, importNext, count }) => {
       const packed = join(directory, 'long.gz');
       writeFileSync(packed, gzipSync(sampleLines(1, 10_000), { level: 0 }));
-      assertTaken(await take(packed, 2000), 10_000);
+      assertAdded(await importNext(packed, 2000), 10_000);
       assert.equal(await count(), 10_000);
     }));
 
-  it('keeps lines aside that cannot be read, as they are', () =>
-    place(async ({ file, store, take, count }) => {
+  it('sets unreadable lines aside unchanged, with the reason', () =>
+    withSite(async ({ file, store, importNext, count }) => {
       const lines = [
         sampleLine(1),
         'garbage\n',
@@ -346,7 +348,7 @@ describe('importFile', () => {
         Buffer.from(sampleLine(7).replace('run.sh', 'M\u00fcller'), 'latin1').toString('latin1'),
       ];
       writeFileSync(file, lines.join(''), 'latin1');
-      const sums = await take();
+      const sums = await importNext();
       assert.equal(sums.problem, null);
       assert.deepEqual([sums.lines, sums.added, sums.unreadable], [11, 3, 6]);
       assert.equal(sums.firstUnreadable?.offset, sampleLine(1).length);
@@ -370,8 +372,8 @@ describe('importFile', () => {
       assert.equal(await count(), 3);
     }));
 
-  it('counts no line twice where several importers are at work', () =>
-    place(async ({ directory, file, store, count }) => {
+  it('counts each line once with several importers at the same time', () =>
+    withSite(async ({ directory, file, store, count }) => {
       writeFileSync(file, HEADER + sampleLines(1, 200));
       const others = [1, 2, 3].map(() => openSqliteHistory(join(directory, 'accounting.db'), 0o600));
       const all: readonly ImportStore[] = [store, ...others];
@@ -388,8 +390,8 @@ describe('importFile', () => {
       assert.equal(await count(), 200);
     }));
 
-  it('goes on where it was interrupted', () =>
-    place(async ({ file, store, take, count }) => {
+  it('goes on where an aborted import stopped', () =>
+    withSite(async ({ file, store, importNext, count }) => {
       writeFileSync(file, sampleLines(1, 200));
       const stop = new AbortController();
       const first = await importFile(file, store, {
@@ -401,7 +403,7 @@ describe('importFile', () => {
         },
       });
       assert.equal(first.added, 60);
-      assertTaken(await take(), 140);
+      assertAdded(await importNext(), 140);
       assert.equal(await count(), 200);
     }));
 });

@@ -14,7 +14,7 @@ function placed(lines: readonly AccountingRecord[], begin = BEGIN): readonly Pla
 const lines = fc.array(arbitraryLine(5), { maxLength: 30 });
 
 describe('linePlacer', () => {
-  it('gives each line of a job that never started a place of its own, and leaves the others', () => {
+  it('gives each line of a job that never started its own place, and leaves other lines unchanged', () => {
     fc.assert(
       fc.property(fc.uniqueArray(arbitraryLine(), { maxLength: 30, selector: ({ jobId }) => jobId }), (given) => {
         const made = placed(given);
@@ -25,7 +25,7 @@ describe('linePlacer', () => {
     );
   });
 
-  it('goes on from where another one was', () => {
+  it('goes on from the place of another placer', () => {
     fc.assert(
       fc.property(lines, lines, (before, after) => {
         const first = linePlacer(BEGIN);
@@ -35,7 +35,7 @@ describe('linePlacer', () => {
     );
   });
 
-  it('gives the same places behind the first line of a job that started, however a file begins', () => {
+  it('gives the same places after the first line of a job that started, whatever the file begins with', () => {
     fc.assert(
       fc.property(lines, (given) => {
         const from = given.findIndex(({ startTimeMs }) => startTimeMs !== null);
@@ -45,7 +45,7 @@ describe('linePlacer', () => {
     );
   });
 
-  it('dates a line that tells no end by the lines around it, and by its submission', () => {
+  it('dates a line without an end by the line before it and by its submission', () => {
     const [usual] = fc.sample(arbitraryLine(), { numRuns: 1, seed: 3 });
     assert.ok(usual !== undefined);
     const never = (submissionTimeMs: number | null): AccountingRecord => ({
@@ -59,11 +59,11 @@ describe('linePlacer', () => {
     const behind = [1_700_000_060_400, 1_700_000_060_000, 1_800_000_000_000];
     assert.deepEqual(ends(BEGIN), [5000, null, ...behind]);
     assert.deepEqual(ends(beginOfFile('', 1_700_000_060_000)), [1_700_000_060_000, 1_700_000_060_000, ...behind]);
-    const told = { ...never(5000), endTimeMs: 7000 };
-    assert.equal(placed([started, told])[1]?.endTimeMs, 7000);
+    const withEnd = { ...never(5000), endTimeMs: 7000 };
+    assert.equal(placed([started, withEnd])[1]?.endTimeMs, 7000);
   });
 
-  it('does not mind fractions of seconds, which one form of the file tells and the other does not', () => {
+  it('ignores fractions of seconds, which only one format of the file has', () => {
     const [started] = fc.sample(arbitraryLine(), 20).filter(({ startTimeMs }) => startTimeMs !== null);
     assert.ok(started?.startTimeMs != null);
     const never = { ...started, startTimeMs: null, endTimeMs: null };

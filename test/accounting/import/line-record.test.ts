@@ -20,7 +20,7 @@ function line(changes: Partial<AccountingRecord> = {}): AccountingRecord {
 const record = (changes: Partial<AccountingRecord> = {}) => recordOfLine(line(changes), { cluster: 'cell' });
 
 describe('recordOfLine', () => {
-  it('tells all that the line tells, and that nobody looked', () => {
+  it('has all figures of the line, and a note that no hooks ran', () => {
     const made = record();
     assert.equal(made.run_id, 'accounting.1763700007');
     assert.deepEqual([made.trust, made.status, made.failed, made.signal], ['accounting', 'unsampled', 0, 0]);
@@ -45,22 +45,22 @@ describe('recordOfLine', () => {
     assert.match(made.notes.join(), /no hooks ran/);
   });
 
-  it('keeps the submission, as far as a record has room for it', () => {
+  it('keeps the submit command, cut to 4096 bytes', () => {
     const kept = (submitCommand: string): string =>
       record({ submitCommand }).grid_engine?.submit_command ?? assert.fail();
     assert.equal(kept('qsub -cwd sim.sh'), 'qsub -cwd sim.sh');
     assert.equal(Buffer.byteLength(kept(`qsub -N ${'\u00e9'.repeat(4000)}`)), 4096);
   });
 
-  it('tells the signal where Grid Engine does', () => {
+  it('has a signal only if Grid Engine reports one', () => {
     assert.equal(record({ failed: 100, exitStatus: 137 }).signal, 9);
     assert.equal(record({ failed: 37, exitStatus: 152 }).signal, 24);
-    // A shell may have told its child's.
+    // The shell may have passed on the status of its child.
     assert.equal(record({ failed: 0, exitStatus: 137 }).signal, 0);
     assert.equal(record({ failed: 26, exitStatus: 0 }).signal, null);
   });
 
-  it('gives a job that never started a key of its own, and the reason', () => {
+  it('gives a job that never started its own run id, and a note with the reason', () => {
     const never = { startTimeMs: null, endTimeMs: null, failed: 26, host: '(null)', queue: 'UNKNOWN', slots: 0 };
     const made = recordOfLine(
       { ...line({ ...never, wallclockSeconds: 0 }), place: '1763700009.0123abcd.3' },
@@ -71,7 +71,7 @@ describe('recordOfLine', () => {
     assert.deepEqual(made.notes, ['It never started: an output file could not be opened.']);
   });
 
-  it("multiplies a master's request by the slots, and knows no slots of a parallel job's host", () => {
+  it("multiplies a master's request by the slots of the job, and has no slots of its host", () => {
     const made = record({ pe: 'mpi', slots: 16 });
     assert.deepEqual(made.h_vmem, { request_bytes: GIB, limit_bytes: 16 * GIB, per: 'slot' });
     assert.deepEqual([made.slots, made.host_slots, cpuEfficiency(made)], [16, null, null]);
@@ -79,19 +79,19 @@ describe('recordOfLine', () => {
     assert.deepEqual([task.h_vmem, task.host_slots], [null, null]);
   });
 
-  it('takes what was asked for the master task for no request of every slot', () => {
+  it('has no request from a scope of the master or of slaves', () => {
     const category =
       '-scope global -hard -l h_rt=600 -scope master -hard -l h_vmem=68719476736 -scope slave -hard -l mem_free=2G -pe mpi 16';
     const made = record({ pe: 'mpi', slots: 16, category });
     assert.deepEqual([made.h_vmem, made.requests, made.grid_engine?.category], [null, {}, category]);
   });
 
-  it('reads the time that a run took from its ends where it is not told', () => {
+  it('takes the elapsed time from start and end if the line has none', () => {
     assert.equal(record({ wallclockSeconds: 0 }).wallclock_seconds, 60);
     assert.equal(record({ wallclockSeconds: 0 }).grid_engine?.wallclock_seconds, 0);
   });
 
-  it('cuts what is too long for a record', () => {
+  it('cuts a category that is too long, and still reads its requests', () => {
     const category = `-l h_vmem=1G ${'\u00e4'.repeat(4000)}`;
     const made = record({ category });
     assert.ok(Buffer.byteLength(made.grid_engine?.category ?? '') <= 4096);
@@ -100,7 +100,7 @@ describe('recordOfLine', () => {
 });
 
 describe('lineRequests', () => {
-  it('scales as Grid Engine does', () => {
+  it('scales requests by slots, job or host, as Grid Engine does', () => {
     const { h_vmem, requests } = lineRequests('-l h_vmem=2G,mem_limit=3G,mem_free=500m,h_rt=60', 4, USUAL_RULES);
     assert.deepEqual(h_vmem, { request_bytes: 2 * GIB, limit_bytes: 8 * GIB, per: 'slot' });
     assert.deepEqual(requests, {
@@ -124,7 +124,7 @@ describe('lineRequests', () => {
 });
 
 describe('lineFault', () => {
-  it('finds what no job can have', () => {
+  it('refuses values that no job can have', () => {
     assert.equal(lineFault(line()), null);
     for (const changes of [
       { jobId: 0 },

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { LinePacker, unpacked } from '../../../src/accounting/import/line-table';
 import { arbitraryLine } from './arbitrary-line';
 
-/** What no record is made of. */
+/** Fields of a line that records do not use. */
 const NOT_PACKED = ['group', 'department', 'priority', 'minorFaults', 'majorFaults', 'blocksIn', 'blocksOut'].concat([
   'voluntarySwitches',
   'involuntarySwitches',
@@ -13,7 +13,7 @@ const NOT_PACKED = ['group', 'department', 'priority', 'minorFaults', 'majorFaul
   'layout',
 ]);
 
-it('gives the lines back that were packed, one after the other', () => {
+it('LinePacker gives back the packed lines, batch after batch, with each word once', () => {
   const packer = new LinePacker(20);
   fc.assert(
     fc.property(fc.array(arbitraryLine(), { maxLength: 20 }), (given) => {

@@ -14,7 +14,7 @@ import { failedLine, sampleLine } from './sample-lines';
 const TAIL = Buffer.alloc(4096, 'before');
 const BEGIN: FilePlace = { ...beginOfFile('0123456789'), offset: 4711, tail: TAIL };
 
-/** A file's pieces as they are read: each comes into the same memory. */
+/** The pieces of a file as they are read, each into the same memory. */
 async function* piecesOf(bytes: Buffer, size: number, end?: Error): AsyncGenerator<Buffer, void> {
   const memory = Buffer.alloc(size);
   for (let at = 0; at < bytes.length; at += size) {
@@ -24,7 +24,7 @@ async function* piecesOf(bytes: Buffer, size: number, end?: Error): AsyncGenerat
   if (end !== undefined) throw end;
 }
 
-async function found(batches: AsyncIterable<LineBatch>): Promise<readonly unknown[]> {
+async function batchesOf(batches: AsyncIterable<LineBatch>): Promise<readonly unknown[]> {
   const all: unknown[] = [];
   for await (const { packed, ...rest } of batches) all.push({ ...rest, lines: [...unpacked(packed)] });
   return all;
@@ -42,23 +42,23 @@ const text = fc
   )
   .map((lines) => Buffer.from(lines.join('')));
 
-it('finds the same batches in a thread of its own', async () => {
+it('the same batches are found in a separate thread', async () => {
   await fc.assert(
     fc.asyncProperty(
       text,
       fc.integer({ min: 1, max: 9000 }),
       fc.integer({ min: 1, max: 12 }),
       async (bytes, size, most) => {
-        const here = await found(splitHere(piecesOf(bytes, size), BEGIN, most));
-        assert.deepEqual(await found(splitAside(piecesOf(bytes, size), BEGIN, most)), here);
-        assert.deepEqual(await found(splitPieces(piecesOf(bytes, size), BEGIN, most, 2 ** 30)), here);
+        const here = await batchesOf(splitHere(piecesOf(bytes, size), BEGIN, most));
+        assert.deepEqual(await batchesOf(splitAside(piecesOf(bytes, size), BEGIN, most)), here);
+        assert.deepEqual(await batchesOf(splitPieces(piecesOf(bytes, size), BEGIN, most, 2 ** 30)), here);
       },
     ),
     { numRuns: 12 },
   );
 });
 
-it('gives what could be read before an error, then the error', async () => {
+it('lines before a read error are given, then the error', async () => {
   const bytes = Buffer.from([1, 2, 3].map((job) => sampleLine(job)).join(''));
   for (const split of [splitHere, splitAside]) {
     const counts: number[] = [];
@@ -69,7 +69,7 @@ it('gives what could be read before an error, then the error', async () => {
   }
 });
 
-it('closes the file where its reader has enough, however much there is', async () => {
+it('the file is closed when its reader stops early', async () => {
   for (const split of [splitHere, splitAside]) {
     let closed = false;
     let read = 0;
@@ -92,13 +92,13 @@ it('closes the file where its reader has enough, however much there is', async (
   }
 });
 
-it('tells where the thread dies', async () => {
+it('the death of the thread is an error', async () => {
   const program = join(temporaryStore(), '..', 'dying.js');
   writeFileSync(program, "require('node:worker_threads').parentPort.on('message', () => process.exit(3));");
   await assert.rejects(
-    found(splitAside(piecesOf(Buffer.from(sampleLine(1)), 10), BEGIN, 1, program)),
+    batchesOf(splitAside(piecesOf(Buffer.from(sampleLine(1)), 10), BEGIN, 1, program)),
     /thread .* ended/,
   );
   writeFileSync(program, "require('node:worker_threads').parentPort.on('message', () => { throw new Error('no'); });");
-  await assert.rejects(found(splitAside(piecesOf(Buffer.from(sampleLine(1)), 10), BEGIN, 1, program)), /no/);
+  await assert.rejects(batchesOf(splitAside(piecesOf(Buffer.from(sampleLine(1)), 10), BEGIN, 1, program)), /no/);
 });
