@@ -7,7 +7,7 @@ import { memoryReader } from './memory-reader';
 const ALWAYS = { since: 0, until: Date.UTC(2030, 0) };
 
 describe('addSummaries', () => {
-  it('makes one summary of two, group by group, and takes one off again', async () => {
+  it('adds two summaries group by group, and subtracts one again', async () => {
     const halves = [MANY_OWNERS.slice(0, 9), MANY_OWNERS.slice(9)].map((records) => memoryReader(records));
     for (const by of ['owner', 'project', 'host', 'day'] as const) {
       const [a = NO_SUMMARY, b = NO_SUMMARY] = await Promise.all(halves.map((half) => half.summary({ ...ALWAYS, by })));
@@ -31,7 +31,7 @@ describe('addSummaries', () => {
 });
 
 describe('sumTotals', () => {
-  it('leaves nothing where all is taken off, and never less', () => {
+  it('is zero where everything is subtracted, and never negative', () => {
     const some = { ...NO_TOTALS, records: 3, used_gib_hours: 0.1 + 0.2 };
     assert.deepEqual(sumTotals(some, { ...some, used_gib_hours: 0.3 }, -1), NO_TOTALS);
     assert.deepEqual(sumTotals(NO_TOTALS, some), some);
@@ -39,7 +39,7 @@ describe('sumTotals', () => {
 });
 
 describe('chooseGroups', () => {
-  it('puts the largest first, days in their order, of which the last are kept', () => {
+  it('puts the largest groups first, but keeps the last days, in order', () => {
     const group = (key: string | null, jobs: number): (typeof NO_SUMMARY.groups)[number] => ({
       key,
       totals: { ...NO_TOTALS, jobs },

@@ -6,7 +6,7 @@ import { anyCharacter } from '../support/any-character';
 
 /** Random records in their normal form (as `parseRecord` returns them), for property tests. */
 
-/** Objects as JSON makes them, not without a prototype. */
+/** Objects with a prototype, as those that JSON.parse makes. */
 function plain<T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
   return fc.record(model, { noNullPrototype: true });
 }
@@ -81,7 +81,7 @@ const someNotes = fc.oneof(
   fc.constantFrom('007 and 12345678901234567890', 'a\u0001b 5', '', '0', '1.5 GiB of 10%'),
 );
 
-/** A record of a key out of a small set, so that many of them meet. */
+/** A random record; with few `keys` many records have the same key. */
 export function arbitraryRecord(shape: { readonly keys?: number } = {}): fc.Arbitrary<JobRecord> {
   const keys = shape.keys ?? 1e6;
   return plain({

@@ -17,12 +17,12 @@ import { until } from '../support/until';
 const skip = cannotRun();
 const isRoot = process.geteuid?.() === 0;
 
-function some(count: number, seed = 1): readonly JobRecord[] {
+function firstRecords(count: number, seed = 1): readonly JobRecord[] {
   const { next } = realisticRecords(seed);
   return Array.from({ length: count }, next);
 }
 
-function stored(path: string): number {
+function countStored(path: string): number {
   const db = new SqliteDatabase(path, { readonly: true });
   const count = db.prepare('SELECT count(*) FROM record').pluck().get() as number;
   assert.equal(db.pragma('integrity_check', { simple: true }), 'ok');
@@ -30,8 +30,9 @@ function stored(path: string): number {
   return count;
 }
 
+/** Asserts that the store has exactly these records. */
 async function assertHolds(path: string, records: readonly JobRecord[]): Promise<void> {
-  assert.equal(stored(path), records.length);
+  assert.equal(countStored(path), records.length);
   const reader = openSqliteReader(path);
   for (const record of records) {
     const { job_id, task_id } = record;
@@ -49,7 +50,7 @@ function hasOpen(pid: number, path: string): boolean {
     try {
       return readlinkSync(`/proc/${pid}/fd/${fd}`) === path;
     } catch {
-      // Closed meanwhile.
+      // Closed in the meantime.
       return false;
     }
   });
@@ -69,7 +70,7 @@ function assertAllOk(rows: readonly DeliveredRow[], count: number): void {
 describe('deliverer', { skip }, () => {
   it('creates the store, merges, and answers each row', async () => {
     const path = sharedStore();
-    const records = some(1200);
+    const records = firstRecords(1200);
     const { status, rows, complaints } = await deliver(path, records);
     assert.deepEqual([status, complaints], [0, []]);
     assertAllOk(rows, 1200);
@@ -81,16 +82,16 @@ describe('deliverer', { skip }, () => {
   it('answers a row before the next one comes', async () => {
     const path = sharedStore();
     const { process: child, finished } = startDeliverer(['--accounting', path]);
-    for (const [id, record] of some(3).entries()) {
+    for (const [id, record] of firstRecords(3).entries()) {
       child.stdin.write(lineOf(id, record));
       await once(child.stdout, 'data');
-      assert.equal(stored(path), id + 1);
+      assert.equal(countStored(path), id + 1);
     }
     child.stdin.end();
     assertAllOk((await finished).rows, 3);
   });
 
-  it('does nothing where there is nothing to do', async () => {
+  it('makes no store without records', async () => {
     const path = sharedStore();
     assert.deepEqual(await deliver(path, []), { status: 0, rows: [], complaints: [] });
     assert.throws(() => statSync(path));
@@ -98,7 +99,7 @@ describe('deliverer', { skip }, () => {
 
   it('sets unusable rows aside and stores the others', async () => {
     const path = sharedStore();
-    const [good] = some(1);
+    const [good] = firstRecords(1);
     assert.ok(good);
     const { process: child, finished } = startDeliverer(['--accounting', path]);
     child.stdin.write('not json\n{"record":{}}\n{"id":1}\n');
@@ -118,7 +119,7 @@ describe('deliverer', { skip }, () => {
     );
   });
 
-  it('refuses to be called wrongly, in one line', async () => {
+  it('refuses wrong arguments in one line', async () => {
     for (const [args, expected] of [
       [[], /absolute path or URL is missing; usage: deliverer\.js/],
       [['--accounting'], /"--accounting" is unknown or lacks its value/],
@@ -136,7 +137,7 @@ describe('deliverer', { skip }, () => {
     }
   });
 
-  it('refuses to be root, unless told', { skip: !isRoot && 'not root' }, async () => {
+  it('refuses to run as root without --allow-root', { skip: !isRoot && 'not root' }, async () => {
     const path = sharedStore();
     const { process: child, finished } = startDeliverer(['--accounting', path], { asRoot: true });
     child.stdin.end();
@@ -144,20 +145,20 @@ describe('deliverer', { skip }, () => {
     assert.equal(status, 2);
     assert.match(complaints[0] ?? '', /will not open a shared store as root; set deliver_as/);
     for (const directory of [dirname(path), dirname(dirname(path))]) chownSync(directory, 0, 0);
-    const told = startDeliverer(['--accounting', path, '--allow-root'], { asRoot: true });
-    told.process.stdin.end(
-      some(1)
+    const allowed = startDeliverer(['--accounting', path, '--allow-root'], { asRoot: true });
+    allowed.process.stdin.end(
+      firstRecords(1)
         .map((record, id) => lineOf(id, record))
         .join(''),
     );
-    assertAllOk((await told.finished).rows, 1);
+    assertAllOk((await allowed.finished).rows, 1);
   });
 });
 
 describe('deliverer: faults of the store', { skip }, () => {
-  /** Everything fails with `expected`, may be delivered later, and is said in one line. */
+  /** Asserts that all rows fail with `expected` and may be delivered later, and that stderr has one line. */
   async function assertRefused(path: string, expected: RegExp, patience = '0'): Promise<void> {
-    const { status, rows, complaints } = await deliver(path, some(3), '--patience', patience);
+    const { status, rows, complaints } = await deliver(path, firstRecords(3), '--patience', patience);
     assert.equal(status, 3);
     assert.deepEqual(
       rows.map(({ id, ok, retry }) => [id, ok, retry]),
@@ -172,7 +173,7 @@ describe('deliverer: faults of the store', { skip }, () => {
     assert.match(complaints[0] ?? '', expected);
   }
 
-  /** Another process holds the lock until the returned function is called. */
+  /** Locks the store in another process, until the returned function is called or the test ends. */
   async function holdLock(t: TestContext, path: string): Promise<() => void> {
     const script = `
       const db = new (require(process.argv[1]))(process.argv[2]);
@@ -187,11 +188,11 @@ describe('deliverer: faults of the store', { skip }, () => {
 
   it('waits while another process holds the lock', async (t) => {
     const path = sharedStore();
-    await deliver(path, some(1));
+    await deliver(path, firstRecords(1));
     const letGo = await holdLock(t, path);
     const { process: child, finished } = startDeliverer(['--accounting', path, '--mode', '0640']);
     child.stdin.end(
-      some(3)
+      firstRecords(3)
         .map((record, id) => lineOf(id, record))
         .join(''),
     );
@@ -201,23 +202,23 @@ describe('deliverer: faults of the store', { skip }, () => {
     const { status, rows } = await finished;
     assert.equal(status, 0);
     assertAllOk(rows, 3);
-    await assertHolds(path, some(3));
+    await assertHolds(path, firstRecords(3));
   });
 
-  it('gives up a lock that is held on and on', async (t) => {
+  it('gives up on a lock that is held beyond its patience', async (t) => {
     const path = sharedStore();
-    await deliver(path, some(1));
+    await deliver(path, firstRecords(1));
     await holdLock(t, path);
     await assertRefused(path, /accounting\.db: it is locked by another process; try again/);
   });
 
-  it('waits for a directory that is not there yet', async () => {
+  it('waits for a missing directory, and reports it once', async () => {
     const path = sharedStore();
     const away = `${dirname(path)}.away`;
     renameSync(dirname(path), away);
     const { process: child, finished } = startDeliverer(['--accounting', path, '--mode', '0640', '--patience', '120']);
     child.stdin.end(
-      some(3)
+      firstRecords(3)
         .map((record, id) => lineOf(id, record))
         .join(''),
     );
@@ -226,49 +227,52 @@ describe('deliverer: faults of the store', { skip }, () => {
     const { status, rows, complaints } = await finished;
     assert.equal(status, 0);
     assertAllOk(rows, 3);
-    assert.equal(complaints.length, 1, 'the same fault is told once');
+    assert.equal(complaints.length, 1, 'the same fault is reported once');
     assert.match(complaints[0] ?? '', /it does not exist; check its path: "accounting"/);
   });
 
-  it('gives up a directory that never comes', async () => {
+  it('gives up on a missing directory at the end of its patience', async () => {
     await assertRefused(join(dirname(sharedStore()), 'missing', 'accounting.db'), /it does not exist/, '1');
   });
 
-  it('survives a read-only directory and a read-only file', async () => {
+  it('names the fix for a store that it may not write, and delivers once it may', async () => {
     const path = sharedStore();
     chmodSync(dirname(path), 0o555);
     const user = userName(UNPRIVILEGED.uid ?? process.geteuid?.() ?? 0);
-    const told = (what: string, fix: string): RegExp => new RegExp(`: user "${user}" may not ${what}; ${fix}`);
+    const refusal = (what: string, fix: string): RegExp => new RegExp(`: user "${user}" may not ${what}; ${fix}`);
     const directory = dirname(path);
-    await assertRefused(path, told(`write ${directory}`, `chmod u\\+w ${directory}`));
+    await assertRefused(path, refusal(`write ${directory}`, `chmod u\\+w ${directory}`));
     if (isRoot) {
-      // As it is where an admin made the directory, and deliver_as is nobody.
+      // As if an admin made the directory as root and deliver_as is nobody.
       chownSync(directory, 0, 0);
       const chown = `chown ${user} ${directory}, or set deliver_as to a user who may write there`;
-      await assertRefused(path, told(`write ${directory}`, chown));
+      await assertRefused(path, refusal(`write ${directory}`, chown));
       chownSync(directory, 1, 1);
-      await assertRefused(path, told(`write ${directory}`, `chown ${user} ${directory}, or set deliver_as = "daemon"`));
+      await assertRefused(
+        path,
+        refusal(`write ${directory}`, `chown ${user} ${directory}, or set deliver_as = "daemon"`),
+      );
       chmodSync(directory, 0o700);
-      await assertRefused(path, told(`enter ${directory}`, `chmod a\\+x ${directory}`));
+      await assertRefused(path, refusal(`enter ${directory}`, `chmod a\\+x ${directory}`));
       chownSync(directory, UNPRIVILEGED.uid ?? 0, 0);
     }
     chmodSync(dirname(path), 0o755);
-    await deliver(path, some(1));
+    await deliver(path, firstRecords(1));
     chmodSync(dirname(path), 0o555);
-    await assertRefused(path, told(`write ${directory}`, `chmod u\\+w ${directory}`));
+    await assertRefused(path, refusal(`write ${directory}`, `chmod u\\+w ${directory}`));
     chmodSync(dirname(path), 0o755);
-    // Its owner would mend the permissions.
+    // An owner could mend the permissions, so root owns the file.
     if (isRoot) {
       chownSync(path, 0, 0);
       chmodSync(path, 0o444);
-      await assertRefused(path, told(`write ${path}`, `chown ${user} ${path}, or set deliver_as to a user`));
+      await assertRefused(path, refusal(`write ${path}`, `chown ${user} ${path}, or set deliver_as to a user`));
       chownSync(path, UNPRIVILEGED.uid ?? 0, 0);
     }
-    assertAllOk((await deliver(path, some(3))).rows, 3);
-    await assertHolds(path, some(3));
+    assertAllOk((await deliver(path, firstRecords(3))).rows, 3);
+    await assertHolds(path, firstRecords(3));
   });
 
-  it('leaves a file alone that is no store of ours, at once', async () => {
+  it('gives up at once on a file that is not a database', async () => {
     const path = sharedStore();
     writeFileSync(path, 'garbage'.repeat(1000));
     if (UNPRIVILEGED.uid !== undefined) chownSync(path, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
@@ -278,28 +282,28 @@ describe('deliverer: faults of the store', { skip }, () => {
     assert.ok(Date.now() - began < 45_000);
   });
 
-  it('leaves a newer store alone, at once', async () => {
+  it('gives up on a store with a newer schema', async () => {
     const path = sharedStore();
-    await deliver(path, some(1));
+    await deliver(path, firstRecords(1));
     const db = new SqliteDatabase(path);
     db.pragma('user_version = 99');
     db.close();
     await assertRefused(path, /it has schema 99, this qmemacct knows/, '60');
   });
 
-  it('survives a full disk', async (t) => {
+  it('keeps what it confirmed when the disk is full, and delivers the rest once there is room', async (t) => {
     const path = sharedStore();
     const mount = dirname(path);
     const tmpfs = (options: string): boolean =>
       spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', mount]).status === 0;
-    // The tables take a third of it.
+    // The empty tables take a third of this size.
     if (!isRoot || !tmpfs('size=1600k,mode=0755')) {
       t.skip("tmpfs can't be mounted here");
       return;
     }
     try {
       chownSync(mount, UNPRIVILEGED.uid ?? 0, 0);
-      const records = some(3000);
+      const records = firstRecords(3000);
       const full = await deliver(path, records, '--patience', '0');
       assert.equal(full.status, 3);
       const failed = full.rows.filter(({ ok }) => !ok);
@@ -307,7 +311,7 @@ describe('deliverer: faults of the store', { skip }, () => {
       assert.ok(answered > 0 && failed.length > 0);
       assert.match(failed[0]?.error ?? '', /its file system is full; make room there/);
       assert.ok(failed.every(({ retry }) => retry));
-      assert.equal(stored(path), answered);
+      assert.equal(countStored(path), answered);
       assert.ok(tmpfs('remount,size=64m'));
       assertAllOk((await deliver(path, records)).rows, records.length);
       await assertHolds(path, records);
@@ -318,9 +322,9 @@ describe('deliverer: faults of the store', { skip }, () => {
 });
 
 describe('deliverer: exactly once', { skip }, () => {
-  it('from 20 deliverers at once, onto a store that is not there yet', async (t) => {
+  it('stores each record of 20 deliverers that start at once without a store', async (t) => {
     const path = sharedStore();
-    const records = some(2000);
+    const records = firstRecords(2000);
     const shared = records.slice(0, 100);
     const began = Date.now();
     const deliveries = await Promise.all(

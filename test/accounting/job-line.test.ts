@@ -8,12 +8,12 @@ import { mpiMaster, mpiTask, openBracket } from '../report/sample-records';
 const GIB = 1024 ** 3;
 
 describe('the line of a parallel job', () => {
-  it('has its runs, its hosts and the slots of the whole job', () => {
+  it('counts records and masters, and has the slots of the whole job', () => {
     const line = jobLineOf([mpiMaster(2), mpiTask(1), mpiTask(2)]);
     assert.deepEqual([line.records, line.masters, line.slots], [3, 1, mpiMaster(2).slots]);
   });
 
-  it("has the most that Grid Engine counted of a run, all of its lines together, as the job's screen", () => {
+  it('has the largest maxvmem of a run, added up over its accounting lines', () => {
     const counted = (record: JobRecord, gib: number, started: string): JobRecord => ({
       ...record,
       started_at: started,
@@ -36,7 +36,7 @@ describe('the line of a parallel job', () => {
     assert.deepEqual([partly.largest_counted_bytes, partly.is_counted], [null, true]);
   });
 
-  it('wastes on each host by itself what all of its records there did not hold', () => {
+  it('counts as unused, host by host, what all records of the job there left of its limit', () => {
     const hour = { wallclock_seconds: 3600 };
     const master = { ...mpiMaster(2), ...hour };
     const [small, large] = [1, 40].map((gib) => ({

@@ -18,15 +18,19 @@ function peak(lower: number, upper: number | null, more: Partial<Bracket> = {}):
   });
 }
 
-interface Told {
+interface RecordOptions {
   readonly task?: string | null;
   readonly from?: number;
   readonly to?: number | null;
   readonly fields?: Partial<JobRecord>;
 }
 
-/** A record of job 7; with a task's number, of that task. */
-function told(host: string, rss: Bracket | null, { task = null, from = 0, to = 60_000, fields = {} }: Told = {}) {
+/** A record of job 7; with `task`, of that slave task. */
+function recordOn(
+  host: string,
+  rss: Bracket | null,
+  { task = null, from = 0, to = 60_000, fields = {} }: RecordOptions = {},
+) {
   return recordOf({
     job_id: 7,
     pe_task_id: task,
@@ -54,12 +58,12 @@ const granted = (...slots: readonly number[]): Partial<JobRecord> => ({
 const ends = (sum: JobSum): unknown => [sum.peak_rss?.lower_bytes, sum.peak_rss?.upper_bytes, sum.peak_rss?.open];
 
 describe('sumOfJob: peaks', () => {
-  it('adds what may have been held at one time', () => {
+  it('adds peaks of parts that may have coincided', () => {
     const sum = sumOfJob(
       [
-        told('n1', peak(100, 110), { fields: granted(2, 1) }),
-        told('n1', peak(300, 320), { task: '1.n1' }),
-        told('n2', peak(200, 230), { task: '1.n2' }),
+        recordOn('n1', peak(100, 110), { fields: granted(2, 1) }),
+        recordOn('n1', peak(300, 320), { task: '1.n1' }),
+        recordOn('n2', peak(200, 230), { task: '1.n2' }),
       ],
       1,
     );
@@ -74,52 +78,52 @@ describe('sumOfJob: peaks', () => {
     );
   });
 
-  it('does not add what came after each other', () => {
+  it('does not add peaks of consecutive tasks on one host', () => {
     const sum = sumOfJob(
       [
-        told('n1', peak(50, 50), { fields: granted(1, 1) }),
-        told('n2', peak(300, 300), { task: '1.n2', from: 1000, to: 10_000 }),
-        told('n2', peak(200, 200), { task: '2.n2', from: 11_500, to: 20_000 }),
+        recordOn('n1', peak(50, 50), { fields: granted(1, 1) }),
+        recordOn('n2', peak(300, 300), { task: '1.n2', from: 1000, to: 10_000 }),
+        recordOn('n2', peak(200, 200), { task: '2.n2', from: 11_500, to: 20_000 }),
       ],
       1,
     );
-    // On one host a tenth of a second lies between them, and Grid Engine's whole seconds.
+    // On one host a gap of a tenth of a second is enough, beyond Grid Engine's whole seconds.
     assert.deepEqual(ends(sum), [300, 350, []]);
   });
 
-  it('adds them where the clocks of two hosts leave it open', () => {
+  it('adds peaks of consecutive tasks on two hosts if their clocks allow an overlap', () => {
     const after = (gap: number): unknown =>
       sumOfJob(
         [
-          told('n1', peak(300, 300), { to: 10_001, fields: granted(1, 1) }),
-          told('n2', peak(200, 200), { task: '1.n2', from: 10_001 + gap }),
+          recordOn('n1', peak(300, 300), { to: 10_001, fields: granted(1, 1) }),
+          recordOn('n2', peak(200, 200), { task: '1.n2', from: 10_001 + gap }),
         ],
         1,
       ).peak_rss?.upper_bytes;
     assert.deepEqual([after(1500), after(4500)], [500, 300]);
   });
 
-  it('is open where a part is, for all their reasons', () => {
+  it('has an open upper bound if a part has, for the reasons of all parts', () => {
     const sum = sumOfJob(
       [
-        told('n1', peak(300, null, { open: ['swap'] }), { fields: granted(1, 1) }),
-        told('n2', peak(200, null, { open: ['exec', 'start-gap'] }), { task: '1.n2' }),
+        recordOn('n1', peak(300, null, { open: ['swap'] }), { fields: granted(1, 1) }),
+        recordOn('n2', peak(200, null, { open: ['exec', 'start-gap'] }), { task: '1.n2' }),
       ],
       1,
     );
     assert.deepEqual(ends(sum), [300, null, ['start-gap', 'exec', 'swap']]);
     assert.equal(sum.peak_rss?.proved, false);
     const unknown = sumOfJob(
-      [told('n1', peak(1, 1), { fields: granted(1, 1) }), told('n2', null, { task: '1.n2' })],
+      [recordOn('n1', peak(1, 1), { fields: granted(1, 1) }), recordOn('n2', null, { task: '1.n2' })],
       1,
     );
     assert.deepEqual(ends(unknown), [1, null, ['no-samples']]);
   });
 
-  it('is open where a host or a task is known to be without a record', () => {
-    const master = told('n1', peak(300, 300), { fields: granted(2, 2) });
+  it('has an open upper bound if a host or a slave task has no record', () => {
+    const master = recordOn('n1', peak(300, 300), { fields: granted(2, 2) });
     assert.deepEqual(ends(sumOfJob([master], 1)), [300, null, ['unseen-host']]);
-    const third = told('n2', peak(100, 100), { task: '3.n2' });
+    const third = recordOn('n2', peak(100, 100), { task: '3.n2' });
     const sum = sumOfJob([master, third], 1);
     assert.deepEqual([ends(sum), sum.unseen_tasks], [[300, null, ['unseen-task']], 2]);
     assert.deepEqual(
@@ -131,11 +135,11 @@ describe('sumOfJob: peaks', () => {
     );
   });
 
-  it('knows the largest process, whenever it lived', () => {
+  it('takes the largest process of all parts', () => {
     const sum = sumOfJob(
       [
-        told('n1', null, { fields: { ...granted(1, 1), peak_process_vmem: peak(10, 20) } }),
-        told('n2', null, { task: '1.n2', fields: { peak_process_vmem: peak(15, 17) } }),
+        recordOn('n1', null, { fields: { ...granted(1, 1), peak_process_vmem: peak(10, 20) } }),
+        recordOn('n2', null, { task: '1.n2', fields: { peak_process_vmem: peak(15, 17) } }),
       ],
       1,
     );
@@ -144,12 +148,12 @@ describe('sumOfJob: peaks', () => {
 });
 
 describe('sumOfJob: slots, limits, load', () => {
-  it('takes slots as granted, whether the master counts as a task or not', () => {
+  it('takes slots as granted, and limits and efficiency from these', () => {
     const sum = sumOfJob(
       [
-        told('n1.cluster', peak(GIB, GIB), { fields: { ...granted(1, 4, 2), cpu_seconds: 30 } }),
-        told('n2', peak(2 * GIB, 2 * GIB), { task: '1.n2', fields: { cpu_seconds: 120 } }),
-        told('N2.cluster', peak(2 * GIB, 2 * GIB), { task: '2.n2', fields: { cpu_seconds: 120 } }),
+        recordOn('n1.cluster', peak(GIB, GIB), { fields: { ...granted(1, 4, 2), cpu_seconds: 30 } }),
+        recordOn('n2', peak(2 * GIB, 2 * GIB), { task: '1.n2', fields: { cpu_seconds: 120 } }),
+        recordOn('N2.cluster', peak(2 * GIB, 2 * GIB), { task: '2.n2', fields: { cpu_seconds: 120 } }),
       ],
       2,
     );
@@ -168,18 +172,18 @@ describe('sumOfJob: slots, limits, load', () => {
       sum.hosts.map((host) => host.cpu_efficiency),
       [0.5, 1, null],
     );
-    // The master's host is full: 1 GiB of 1 GiB, beside 2 of 4 GiB.
+    // The master's host used 1 of 1 GiB, the other one 2 of 4 GiB.
     assert.equal(sum.memory_efficiency, 1);
     assert.deepEqual(sum.memory_imbalance, { most: 'n1', least: 'n2', ratio: 2 });
     assert.deepEqual(sum.cpu_imbalance, { most: 'n2', least: 'n1', ratio: 2 });
   });
 
-  it('debits a consumable JOB once, at the master', () => {
+  it('counts a consumable per job once, for the master', () => {
     const h_vmem = { request_bytes: 3 * GIB, limit_bytes: 3 * GIB, per: 'job' as const };
     const sum = sumOfJob(
       [
-        told('n1', peak(GIB, GIB), { fields: { ...granted(2, 4), h_vmem } }),
-        told('n2', peak(GIB, GIB), { task: '1.n2', fields: { h_vmem } }),
+        recordOn('n1', peak(GIB, GIB), { fields: { ...granted(2, 4), h_vmem } }),
+        recordOn('n2', peak(GIB, GIB), { task: '1.n2', fields: { h_vmem } }),
       ],
       1,
     );
@@ -190,12 +194,12 @@ describe('sumOfJob: slots, limits, load', () => {
     );
   });
 
-  it('debits a consumable HOST on each host', () => {
+  it('counts a consumable per host on each host', () => {
     const h_vmem = { request_bytes: 3 * GIB, limit_bytes: 3 * GIB, per: 'host' as const };
     const sum = sumOfJob(
       [
-        told('n1', peak(GIB, GIB), { fields: { ...granted(2, 4), h_vmem } }),
-        told('n2', peak(2 * GIB, 2 * GIB), { task: '1.n2', fields: { h_vmem } }),
+        recordOn('n1', peak(GIB, GIB), { fields: { ...granted(2, 4), h_vmem } }),
+        recordOn('n2', peak(2 * GIB, 2 * GIB), { task: '1.n2', fields: { h_vmem } }),
       ],
       1,
     );
@@ -207,19 +211,19 @@ describe('sumOfJob: slots, limits, load', () => {
     assert.equal(sum.memory_efficiency, 2 / 3);
   });
 
-  it('knows no limit where there is none', () => {
+  it('has no limit without a request', () => {
     const h_vmem = { request_bytes: null, limit_bytes: null, per: 'slot' as const };
-    const sum = sumOfJob([told('n1', peak(1, 1), { fields: { ...granted(1, 1), h_vmem } })], 1);
+    const sum = sumOfJob([recordOn('n1', peak(1, 1), { fields: { ...granted(1, 1), h_vmem } })], 1);
     assert.deepEqual([sum.limit_bytes, sum.memory_efficiency, sum.hosts[0]?.limit_bytes], [null, null, null]);
   });
 
-  it('is given its own slots on a host where nobody tells the grant, and by lines alone no limit there', () => {
+  it('takes the slots of a task on a host without a known grant, and no limit there from accounting lines alone', () => {
     const sum = sumOfJob(
       [
-        told('n2', peak(1, 1), { task: '1.n2', from: 0, to: 10_000 }),
-        told('n2', peak(1, 1), { task: '2.n2', from: 10_000, to: 20_000 }),
-        told('n2', peak(1, 1), { task: '3.n2', from: 12_000, to: 20_000 }),
-        told('n3', peak(1, 1), { task: '1.n3', from: 0, to: 20_000 }),
+        recordOn('n2', peak(1, 1), { task: '1.n2', from: 0, to: 10_000 }),
+        recordOn('n2', peak(1, 1), { task: '2.n2', from: 10_000, to: 20_000 }),
+        recordOn('n2', peak(1, 1), { task: '3.n2', from: 12_000, to: 20_000 }),
+        recordOn('n3', peak(1, 1), { task: '1.n3', from: 0, to: 20_000 }),
       ],
       1,
     );
@@ -230,7 +234,7 @@ describe('sumOfJob: slots, limits, load', () => {
         ['n3', 1],
       ],
     );
-    const line = told('n1', null, {
+    const line = recordOn('n1', null, {
       fields: {
         trust: 'accounting',
         h_vmem: { request_bytes: 2, limit_bytes: 160, per: 'slot' },
@@ -238,37 +242,37 @@ describe('sumOfJob: slots, limits, load', () => {
         host_slots: null,
       },
     });
-    const task = told('n2', null, { task: '1.n2', fields: { trust: 'accounting', host_slots: null } });
+    const task = recordOn('n2', null, { task: '1.n2', fields: { trust: 'accounting', host_slots: null } });
     const { hosts, limit_bytes: limit } = sumOfJob([line, task], 1);
     assert.deepEqual([limit, ...hosts.map((host) => host.limit_bytes)], [160, null, null]);
     assert.deepEqual([sum.status, sum.started_at, sum.ended_at], ['finished', iso(0), iso(20_000)]);
     assert.equal(sum.wallclock_seconds, 20);
   });
 
-  it('does not take the time at which a lost run was found for its end', () => {
+  it('does not count the time until a lost run was found as elapsed', () => {
     const found = { status: 'lost' as const, ended_at: null, wallclock_seconds: null, revision: T0 + 86_400_000 };
-    const master = told('n1', null, { fields: { ...granted(1, 1), ...found } });
-    const task = told('n2', peak(100, 110), { task: '1.n2', to: 40_000 });
+    const master = recordOn('n1', null, { fields: { ...granted(1, 1), ...found } });
+    const task = recordOn('n2', peak(100, 110), { task: '1.n2', to: 40_000 });
     assert.equal(sumOfJob([master, task]).wallclock_seconds, 40);
     assert.equal(sumOfJob([master, { ...task, status: 'lost', ended_at: null }]).wallclock_seconds, 40);
   });
 
-  it('runs as long as its master does', () => {
-    const running = told('n2', peak(1, 1), { task: '1.n2', to: null });
-    const master = told('n1', peak(1, 1), { fields: granted(1, 1) });
+  it('has the status of its master, if known', () => {
+    const running = recordOn('n2', peak(1, 1), { task: '1.n2', to: null });
+    const master = recordOn('n1', peak(1, 1), { fields: granted(1, 1) });
     assert.equal(sumOfJob([master, running], 1).status, 'finished');
     assert.equal(sumOfJob([{ ...running, pe_task_id: null, ...granted(1, 1) }, master], 1).status, 'running');
     assert.equal(sumOfJob([running], 1).status, 'running');
   });
 
-  it('estimates what was held together by the series', () => {
+  it('estimates the memory of all parts together from their series', () => {
     const series = (start: number, ...rss: readonly number[]): Partial<JobRecord> => ({
       series: { start: iso(start), step_seconds: 10, rss_bytes: rss, others: {} },
     });
     const sum = sumOfJob(
       [
-        told('n1', peak(100, 400), { fields: { ...granted(1, 1), ...series(0, 10, 100, 50, 50, 50, 50) } }),
-        told('n2', peak(200, 400), { task: '1.n2', from: 20_000, fields: series(20_000, 20, 200, 60, 60) }),
+        recordOn('n1', peak(100, 400), { fields: { ...granted(1, 1), ...series(0, 10, 100, 50, 50, 50, 50) } }),
+        recordOn('n2', peak(200, 400), { task: '1.n2', from: 20_000, fields: series(20_000, 20, 200, 60, 60) }),
       ],
       1,
     );
@@ -279,16 +283,19 @@ describe('sumOfJob: slots, limits, load', () => {
       rss_bytes: [10, 100, 70, 250, 110, 110],
       others: {},
     });
-    const bounded = sumOfJob([told('n1', peak(120, 130), { fields: { ...granted(1, 1), ...series(0, 10, 100) } })], 1);
+    const bounded = sumOfJob(
+      [recordOn('n1', peak(120, 130), { fields: { ...granted(1, 1), ...series(0, 10, 100) } })],
+      1,
+    );
     assert.equal(bounded.together_rss_bytes, 120);
   });
 });
 
 describe('jobSums', () => {
-  const master = told('n1', peak(100, 100), { fields: granted(1, 1) });
-  const task = told('n2', peak(200, 200), { task: '1.n2' });
+  const master = recordOn('n1', peak(100, 100), { fields: granted(1, 1) });
+  const task = recordOn('n2', peak(200, 200), { task: '1.n2' });
 
-  it('adds no record of another run, array task or job', () => {
+  it('makes one sum for each run of each array task', () => {
     const runs = [
       { record: master, attempt: 1, incarnation: 1 },
       { record: task, attempt: 1, incarnation: 1 },
@@ -308,15 +315,15 @@ describe('jobSums', () => {
     );
   });
 
-  it('has nothing to say of a job with one record on its only host', () => {
+  it('makes no sum of a job with one record on its only host', () => {
     const serial = { ...master, granted_hosts: null };
     const threads = { ...master, ...granted(8) };
     for (const record of [serial, threads]) assert.deepEqual(jobSums([{ record, attempt: 1, incarnation: 1 }]), []);
   });
 
-  it('takes thousands of tasks, not each with each', () => {
+  it('is fast with thousands of slave tasks', () => {
     const many = Array.from({ length: 20_000 }, (_, index) =>
-      told(`n${(index % 200) + 1}`, peak(1, 2), {
+      recordOn(`n${(index % 200) + 1}`, peak(1, 2), {
         task: `${Math.floor(index / 200) + 1}.n`,
         from: index,
         to: index + 50_000,
@@ -326,15 +333,15 @@ describe('jobSums', () => {
   });
 });
 
-/** What one task truly held: values over equal steps of true time, from `from` on. */
+/** The true memory of one slave task: values over equal steps of true time, from `from` on. */
 interface History {
   readonly host: number;
   readonly from: number;
   readonly values: readonly number[];
-  /** How far the bracket's ends lie below and above the true peak; null: open. */
+  /** How far the bounds lie below and above the true peak; null: open. */
   readonly below: number;
   readonly above: number | null;
-  /** Grid Engine's whole seconds; how much later than the end the record was made. */
+  /** Whether times are Grid Engine's whole seconds; how much later than the end (ms) the record was made. */
   readonly wholeSeconds: boolean;
   readonly late: number;
 }
@@ -351,10 +358,10 @@ const history: fc.Arbitrary<History> = fc.record({
 });
 
 describe('sumOfJob against the truth', () => {
-  // Pairs of clocks are 2 s apart at most.
+  // Two clocks are at most 2 s apart.
   const clocks = fc.array(fc.integer({ min: 0, max: 2000 }), { minLength: 4, maxLength: 4 });
 
-  it('has the true peak of the sum inside, on each host and of all', () => {
+  it('has the true peak of the sum within its bounds, on each host and of all hosts', () => {
     let closed = 0;
     fc.assert(
       fc.property(fc.array(history, { minLength: 1, maxLength: 10 }), clocks, (histories, offsets) => {
@@ -364,7 +371,7 @@ describe('sumOfJob against the truth', () => {
           const bracket = peak(Math.max(0, most - below), above === null ? null : most + above);
           const whole = (ms: number): number => (wholeSeconds ? Math.floor(ms / 1000) * 1000 : ms);
           const task = `${histories.slice(0, index + 1).filter((other) => other.host === host).length}.n${host}`;
-          return told(`n${host}`, bracket, {
+          return recordOn(`n${host}`, bracket, {
             task,
             from: whole(from + (offsets[host] ?? 0)),
             to: whole(end),
@@ -377,7 +384,7 @@ describe('sumOfJob against the truth', () => {
           );
           return Math.max(...sums);
         };
-        const holds = (bracket: Bracket | null, of: readonly History[]): void => {
+        const assertContains = (bracket: Bracket | null, of: readonly History[]): void => {
           assert.ok(bracket !== null);
           const peakOfSum = truth(of);
           assert.ok(bracket.lower_bytes <= peakOfSum, `${bracket.lower_bytes} > ${peakOfSum}`);
@@ -391,9 +398,9 @@ describe('sumOfJob against the truth', () => {
           assert.ok(bracket.upper_bytes >= peakOfSum, `${bracket.upper_bytes} < ${peakOfSum}`);
         };
         const sum = sumOfJob(records, 1);
-        holds(sum.peak_rss, histories);
+        assertContains(sum.peak_rss, histories);
         for (const host of sum.hosts)
-          holds(
+          assertContains(
             host.peak_rss,
             histories.filter((one) => `n${one.host}` === host.host),
           );

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { dayList, largestFirst, type Entry } from '../../src/accounting/sums/largest-first';
 import { DAY } from './suite/fixture';
 
-it('takes a list of large records as it was stored, and none that is damaged', () => {
+it('dayList reads a stored list of large records, and gives null for a damaged one', () => {
   const list = dayList(3, '[9,7.5]', '[12,4]') ?? assert.fail();
   assert.deepEqual(list, {
     span: { since: 3 * DAY, until: 4 * DAY },
@@ -28,7 +28,7 @@ it('takes a list of large records as it was stored, and none that is damaged', (
   );
 });
 
-it('puts together as many as are wanted', () => {
+it('largestFirst collects as many records as are wanted', () => {
   const list = dayList(1, '[300000,299999]', '[1,2]') ?? assert.fail();
   const limit = 300_000;
   const steps = largestFirst({ since: 0, until: 3 * DAY }, limit, [list]);

@@ -18,15 +18,15 @@ async function batches(chunks: readonly (string | number)[], most = 3): Promise<
   return result;
 }
 
-it('gathers what comes in a burst', async () => {
+it('gathers lines that come in a burst into one batch', async () => {
   assert.deepEqual(await batches(['a\nb', 'c\n', '\n  \n', 'd\n']), [['a', 'bc', 'd']]);
 });
 
-it('gives what there is when no more comes, and never too much', async () => {
+it('gives a batch when no more lines come or it is full', async () => {
   assert.deepEqual(await batches(['a\n', 200, 'b\nc\nd\ne\n', 200, 'f\n']), [['a'], ['b', 'c', 'd'], ['e'], ['f']]);
 });
 
-it('drops a last line that was cut off', async () => {
+it('drops a last line without its end', async () => {
   assert.deepEqual(await batches(['a\nhalf']), [['a']]);
 });
 
@@ -35,7 +35,7 @@ it('drops the text of lines that are too long', async () => {
   assert.deepEqual(await batches(['a\n', long, long, long, '\nb\n']), [['a', TOO_LONG, 'b']]);
 });
 
-it('loses no line, however the chunks fall', async () => {
+it('loses no line wherever chunks begin and end', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.stringMatching(/^[a-z\n]{0,9}$/)), async (chunks) => {
       const expected = chunks

@@ -17,7 +17,7 @@ import { shareOf } from '../../src/record/peak-figure';
 
 const NO_KEY = { cluster: '', job_id: 0, task_id: null, pe_task_id: null, host: '', run_id: '' };
 
-/** A store of a few records in memory, for tests of what asks one. */
+/** A reader of a few records in memory, for tests of code that reads a store. */
 
 const within = (value: number | null | undefined, least = -Infinity, most = Infinity): boolean =>
   (least === -Infinity && most === Infinity) || (value != null && value >= least && value <= most);
@@ -30,8 +30,8 @@ function matches(pattern: string, name: string | null): boolean {
   return name !== null && new RegExp(`^${text}$`, 's').test(name);
 }
 
-const isOnHost = (host: string, asked: string): boolean =>
-  isHostPattern(asked) ? parsePatterns(asked).some((pattern) => isHost(host, pattern)) : host === asked;
+const isOnHost = (host: string, wanted: string): boolean =>
+  isHostPattern(wanted) ? parsePatterns(wanted).some((pattern) => isHost(host, pattern)) : host === wanted;
 
 function isChosen(record: JobRecord, filter: RecordFilter): boolean {
   const at = countedAt(record);
@@ -58,17 +58,17 @@ function isChosen(record: JobRecord, filter: RecordFilter): boolean {
   );
 }
 
-/** As a store answers that leaves out whatever was not asked for: what is shown must not need it. */
+/** The record as a store gives it that leaves out all fields that were not asked for. */
 function withFields(stored: StoredRecord, fields: readonly FieldName[] = FIELD_NAMES): StoredRecord {
   const { record } = stored;
   const needed = Object.fromEntries(fields.map((name) => [name, record[name]]));
   return { ...stored, record: { ...emptyRecord(NO_KEY, 'finished', 'root', 0), ...needed, series: null } };
 }
 
-/** A reader of these records; `asked` gets every filter that it was asked by. */
+/** A reader of these records, which adds every filter that it is asked for to `filters`. */
 export function memoryReader(
   records: readonly JobRecord[],
-  asked: RecordFilter[] = [],
+  filters: RecordFilter[] = [],
   nodes: readonly NodeHeartbeat[] = [],
 ): AccountingReader {
   const stored = records.map(asStored);
@@ -90,7 +90,7 @@ export function memoryReader(
         stored.filter(({ record }) => numbers.includes(record.job_id)).map((one) => withFields(one, fields)),
       ),
     records: (query) => {
-      asked.push(query);
+      filters.push(query);
       const found = stored.filter(({ record }) => isChosen(record, query));
       const sorted = sortRecords(found, query.sort ?? 'time').slice(0, query.limit ?? 50);
       return Promise.resolve({
@@ -99,7 +99,7 @@ export function memoryReader(
       });
     },
     async *pages(query) {
-      asked.push(query);
+      filters.push(query);
       const found = stored.filter(({ record }) => isChosen(record, query));
       for (const one of sortRecords(found, 'time')) {
         const records = query.fields?.includes('series') ? [one] : [withFields(one, query.fields)];
@@ -107,7 +107,7 @@ export function memoryReader(
       }
     },
     summary: (query) => {
-      asked.push(query);
+      filters.push(query);
       return Promise.resolve(summarise(query));
     },
     running: ({ since }) =>

@@ -23,18 +23,18 @@ function memory(t: TestContext): Database {
 const TWO = { '001-a.sql': 'CREATE TABLE a (x);', '002-b.sql': 'CREATE TABLE b (y); INSERT INTO b VALUES (1);' };
 
 describe('listMigrations', () => {
-  it("finds qmemacct's own", () => {
+  it("lists qmemacct's own migrations", () => {
     assert.equal(listMigrations()[0]?.version, 1);
   });
 
-  it('refuses a gap, a number given twice and an empty directory', () => {
+  it('refuses a missing number, a number given twice and an empty directory', () => {
     for (const files of [{ '002-b.sql': '' }, { '001-a.sql': '', '001-b.sql': '' }, {}])
       assert.throws(() => listMigrations(directoryOf(files)), /are not 001, 002/);
   });
 });
 
 describe('migrate', () => {
-  it('applies what is missing, once', (t) => {
+  it('applies each missing migration once', (t) => {
     const db = memory(t);
     migrate(db, listMigrations(directoryOf({ '001-a.sql': TWO['001-a.sql'] })));
     assert.equal(schemaVersion(db), 1);
@@ -45,7 +45,7 @@ describe('migrate', () => {
     assert.equal(db.prepare('SELECT count(*) FROM b').pluck().get(), 1);
   });
 
-  it('applies all or nothing', (t) => {
+  it('applies no migration if one fails', (t) => {
     const db = memory(t);
     const bad = listMigrations(directoryOf({ ...TWO, '003-c.sql': 'CREATE TABLE c (z); NONSENSE;' }));
     assert.throws(() => migrate(db, bad), /syntax error/);
@@ -64,7 +64,7 @@ describe('migrate', () => {
     assert.throws(() => requireNewestSchema(db, two), /knows up to 2/);
   });
 
-  it('tells a reader of an older schema', (t) => {
+  it('refuses an older schema for a reader', (t) => {
     const db = memory(t);
     assert.throws(
       () => requireNewestSchema(db, listMigrations(directoryOf(TWO))),

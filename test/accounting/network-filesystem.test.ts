@@ -7,10 +7,10 @@ const MOUNTINFO = `22 1 259:2 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p2 rw
 31 30 0:27 / /share/my\\040files rw - lustre mgs@tcp:/fs rw
 32 22 0:28 / /over rw - ext4 /dev/sdb rw
 33 22 0:29 / /over rw - fuse.sshfs host:/ rw
-a line that is none
+not a line of mountinfo
 `;
 
-it('finds the mount that holds a path', () => {
+it('filesystemType is that of the mount that holds a path', () => {
   const type = (path: string): string | null => filesystemType(path, MOUNTINFO);
   assert.equal(type('/var/lib/accounting.db'), 'ext4');
   assert.equal(type('/share/accounting.db'), 'nfs4');
@@ -20,6 +20,6 @@ it('finds the mount that holds a path', () => {
   assert.equal(filesystemType('/x', ''), null);
 });
 
-it("reads this host's own mounts", () => {
+it("networkFilesystem reads this host's own mounts", () => {
   assert.equal(networkFilesystem('/proc'), null);
 });

@@ -9,37 +9,37 @@ import { lineOf, startDeliverer } from './run-deliverer';
 import type { DeliveredRow } from './run-deliverer';
 
 /**
- * Nodes that deliver to one store through real deliverer processes, as the sampler feeds them: rows that were not
- * answered are delivered again by the node's next process. Deliverers are killed at random.
+ * Nodes that deliver to one store through real deliverer processes, as samplers do: the node's next process delivers
+ * rows without an answer again. Deliverers are killed at random.
  */
 export interface Fire {
   /** The deliverers' arguments that name the store. */
   readonly args: readonly string[];
-  /** Node by node its deliveries: records that are handed over at once. */
+  /** The deliveries of each node; a delivery is records that are handed over at once. */
   readonly nodes: readonly (readonly (readonly JobRecord[])[])[];
   readonly random: () => number;
-  /** Deliverers that get a SIGKILL, at most. */
+  /** At most so many deliverers get a SIGKILL. */
   readonly kills: number;
-  /** Hears of each row that is confirmed, and of each line on a deliverer's stderr. */
+  /** Called for each confirmed row, and below for each line on a deliverer's stderr. */
   readonly onConfirmed: (confirmed: number, of: number) => void;
   readonly onComplaint: (complaint: string) => void;
-  /** The share of all rows that may have been handed over by now, beside those whose answers are to be lost. */
+  /** The share of all rows that may have been handed over by now; rows whose answers will be lost don't count. */
   readonly mostHanded: () => number;
 }
 
 export interface Ashes {
   readonly deliverers: number;
   readonly killed: number;
-  /** Killed ones that had rows of which nothing was heard. */
+  /** Killed deliverers with rows that were not answered. */
   readonly killedAtWork: number;
-  /** Killed ones whose answers were lost with them: rows that are delivered again though they are in the store. */
+  /** Killed deliverers whose answers were lost: rows that are in the store are delivered again. */
   readonly answersLost: number;
-  /** Rows that a deliverer gave back after its patience. */
+  /** Rows that a deliverer gave back at the end of its patience. */
   readonly setBack: number;
   readonly refused: readonly DeliveredRow[];
 }
 
-/** Most between two deliveries of a node, and between a delivery and the SIGKILL that it ends with. */
+/** The longest time between two deliveries of a node, and below between the last delivery and the SIGKILL. */
 const LULL_MS = 60;
 const FUSE_MS = 30;
 const RESTART_MS = 50;
@@ -66,7 +66,7 @@ export async function underFire(fire: Fire): Promise<Ashes> {
       const { process: child, finished } = startDeliverer([...fire.args, '--patience', '60']);
       const isDoomed = doomed < fire.kills && random() < 0.7;
       if (isDoomed) doomed++;
-      // Now and then whoever waits for the answers dies with the deliverer.
+      // Now and then the answers are lost as well, as if the sampler died with its deliverer.
       const losesAnswers = isDoomed && random() < 0.3;
       const lastDelivery = isDoomed ? Math.floor(random() * Math.max(1, ahead.length)) : Infinity;
       const lost = new Set<number>();
@@ -126,7 +126,7 @@ export async function underFire(fire: Fire): Promise<Ashes> {
   return { deliverers, killed, killedAtWork, answersLost, setBack, refused };
 }
 
-/** As Grid Engine's line has it, told again it is known by it. */
+/** Grid Engine's account in the line, by which a line is recognised when it is imported again. */
 function accountOf({ wallclock_seconds, cpu_seconds }: JobRecord): GridEngineAccount {
   return {
     wallclock_seconds: Math.floor(wallclock_seconds ?? 0),
@@ -149,9 +149,9 @@ function importedLine(line: JobRecord): JobRecord {
 }
 
 /**
- * Deliveries of `nodes` nodes, `perNode` each, and what a store is to hold in the end. Some jobs are told of several
- * times, by nodes that know nothing of each other and in any order: a heartbeat, the end, the accounting line, also as
- * an import has it, which does not know the run.
+ * `perNode` deliveries of each of `nodes` nodes, and the records that a store must have in the end. For some jobs
+ * several nodes deliver records, in any order: a heartbeat, the end, the accounting line, also under the run id that an
+ * import gives it.
  */
 export function deliveriesOf(
   nodes: number,
@@ -162,9 +162,9 @@ export function deliveriesOf(
   const deliveries = Array.from({ length: nodes }, () => Array.from({ length: perNode }, (): JobRecord[] => []));
   const expected = new Map<string, StoredRecord>();
   const anyOf = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
-  /** `told`: as what it is handed over, where that is not under the key that it has in the end. */
-  const give = (delivery: JobRecord[], record: JobRecord, told = record): void => {
-    delivery.push(told);
+  /** `delivered`: the record as it is handed over, if its key differs from the one in the end. */
+  const give = (delivery: JobRecord[], record: JobRecord, delivered = record): void => {
+    delivery.push(delivered);
     const key = recordKeyText(record);
     const present = expected.get(key);
     expected.set(key, present === undefined ? asStored(record) : mergeRecords(present, asStored(record)));
@@ -173,9 +173,9 @@ export function deliveriesOf(
     const record = next();
     give(delivery, record);
     if (random() < 0.3) give(anyOf(anyOf(deliveries)), heartbeatOf(record));
-    const told = random();
-    if (told < 0.3) give(anyOf(anyOf(deliveries)), accountingLineOf(record));
-    else if (told < 0.6) {
+    const choice = random();
+    if (choice < 0.3) give(anyOf(anyOf(deliveries)), accountingLineOf(record));
+    else if (choice < 0.6) {
       const line = { ...accountingLineOf(record), grid_engine: accountOf(record) };
       give(anyOf(anyOf(deliveries)), line, importedLine(line));
     }

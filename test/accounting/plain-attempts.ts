@@ -5,7 +5,7 @@ import type { StoredRecord } from '../../src/record/merge';
 import { SAME_SUBMISSION_MS } from '../../src/accounting/attempts';
 import type { JobAttempt } from '../../src/accounting/store';
 
-/** As src/accounting/attempts, record by record: each is looked for among all others. */
+/** The same as src/accounting/attempts, written plainly: slow on many records. */
 
 const REQUEUED_WITHIN_MS = 3_600_000;
 

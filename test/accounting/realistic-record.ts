@@ -1,7 +1,7 @@
 import { emptyRecord } from '../../src/record/record';
 import type { Bracket, JobRecord, MemoryRequest } from '../../src/record/record';
 
-/** Records such as a cluster of 500 hosts and 300 owners makes: for sizes and times. The same seed, the same records. */
+/** Records as of a cluster with 500 hosts and 300 owners, to measure sizes and times; the same for the same seed. */
 
 const GIB = 2 ** 30;
 
@@ -26,7 +26,7 @@ export interface RealisticRecords {
 export function realisticRecords(seed = 1): RealisticRecords {
   const random = seededRandom(seed);
   const whole = (most: number): number => Math.floor(random() * most);
-  /** Few come often, many seldom. */
+  /** A number below `most`; small numbers are frequent, large ones rare. */
   const skewed = (most: number): number => Math.floor(random() ** 3 * most);
   const boots = Array.from({ length: 500 }, () =>
     whole(2 ** 32)
@@ -149,7 +149,7 @@ export function realisticRecords(seed = 1): RealisticRecords {
   return { next };
 }
 
-/** What the running job's heartbeat said before `record`. */
+/** The last heartbeat of the running job before `record`. */
 export function heartbeatOf(record: JobRecord): JobRecord {
   return {
     ...record,
@@ -162,7 +162,7 @@ export function heartbeatOf(record: JobRecord): JobRecord {
   };
 }
 
-/** The accounting line of the same job, as an import joins it. */
+/** The accounting line of the same job, with the key of `record`. */
 export function accountingLineOf(record: JobRecord): JobRecord {
   return {
     ...emptyRecord(record, 'finished', 'accounting', record.revision + 60_000),

@@ -22,7 +22,7 @@ function newWords(): WordCodec {
   };
 }
 
-it('a record is one row, in whatever order its fields were taken from other accounts', () => {
+it('a record gives the same row whatever the order of its provenance, and the row gives it back', () => {
   const words = newWords();
   const line: Stamp = { trust: 'accounting', revision: 0, ended: true };
   const usage: Stamp = { trust: 'usage', revision: 7, ended: true };

@@ -11,16 +11,16 @@ import { temporaryStore } from './temporary-store';
 export const DELIVERER = programPath('accounting/deliverer', PROGRAM);
 
 const NOBODY = 65534;
-/** As the sampler does it: root starts the deliverer as someone else. */
+/** Options to start the deliverer as the sampler does: root starts it as another user. */
 export const UNPRIVILEGED = process.geteuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 
-/** Why the deliverer can't be run here without root: false where it can. */
+/** Why an unprivileged user can't run the deliverer here; false: it can. */
 export function cannotRun(): string | false {
   const { status, stderr } = spawnSync(process.execPath, ['--check', DELIVERER], { ...UNPRIVILEGED, encoding: 'utf8' });
   return status === 0 ? false : `uid ${NOBODY} can't run ${DELIVERER} (${stderr.trim().split('\n').at(-1) ?? ''})`;
 }
 
-/** The path of a store in a directory that the deliverer's user owns, below one that it does not. */
+/** The path of a store that does not exist yet, in a directory that the deliverer's user owns. */
 export function sharedStore(): string {
   const directory = temporaryStore();
   mkdirSync(directory);
@@ -60,7 +60,7 @@ export function startDeliverer(args: readonly string[], options: { readonly asRo
   let err = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-  // It may have left or been killed before it has read all.
+  // The deliverer may have ended or been killed before it has read everything.
   child.stdin.on('error', () => undefined);
   const finished = new Promise<Delivery>((resolve) => {
     child.on('close', (status) => {

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { standardInput } from '../../src/accounting/standard-input';
 import { temporaryDirectory } from '../support/temporary-directory';
 
-it('gives text as it comes, whole characters only, from a pipe that does not block', async () => {
+it('standardInput gives whole characters as they come from a non-blocking pipe', async () => {
   const path = join(temporaryDirectory(), 'pipe');
   execFileSync('mkfifo', [path]);
   const reading = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

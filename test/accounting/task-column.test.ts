@@ -5,7 +5,7 @@ import type { Cell } from '../../src/accounting/columns';
 import { TaskColumn } from '../../src/accounting/task-column';
 
 const cell = fc.oneof(fc.constant<Cell>(null), fc.constant<Cell>(7), fc.double({ noNaN: true }), fc.string());
-/** Parts of one kind, as columns mostly have them, and mixed ones. */
+/** Parts with cells of one type, as most columns have, and mixed ones. */
 const part = fc.oneof(
   fc.array(cell, { maxLength: 5 }),
   fc.tuple(cell, fc.nat(5)).map(([one, count]) => Array.from({ length: count }, () => one)),
@@ -13,7 +13,7 @@ const part = fc.oneof(
 );
 
 describe('a column of tasks', () => {
-  it('gives back what it was given, part by part', () => {
+  it('gives back the cells that were added', () => {
     fc.assert(
       fc.property(fc.array(part), (parts) => {
         const all = parts.flat();
@@ -27,7 +27,7 @@ describe('a column of tasks', () => {
     );
   });
 
-  it('has one cell for all rows where that is all it is made of', () => {
+  it('keeps a single cell while all rows are the same', () => {
     const column = TaskColumn.of(['x'], 3);
     assert.deepEqual([column.isSame, column.toCells()], [true, ['x', 'x', 'x']]);
     column.addSame(1);

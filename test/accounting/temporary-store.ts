@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/temporary-directory';
 
-/** The path of a store in a directory of its own, gone after the test. */
+/** The path of a new store in a temporary directory, removed after the test. */
 export function temporaryStore(): string {
   return join(temporaryDirectory(), 'accounting.db');
 }
