@@ -57,7 +57,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   largestSuite(open);
   tasksSuite(open);
   nodeSuite(open);
-  filterSuite(open);
+  filterSuite(open, often(1, 2));
   pagesSuite(open);
   feedSuite(async (t) => {
     const url = server.url(await server.database());

@@ -38,6 +38,10 @@ export function job(id: number, endedAt: number, fields: Partial<JobRecord> = {}
   });
 }
 
+/** The same records as records of another job, so that they don't meet others in one store. */
+export const ofJob = (id: number, records: readonly JobRecord[]): readonly JobRecord[] =>
+  records.map((record) => ({ ...record, job_id: id }));
+
 /** A peak for `job` whose lower bound is `bytes`. */
 export function peakOf(bytes: number): Bracket {
   return { ...(job(1, T0).peak_rss ?? assert.fail()), lower_bytes: bytes };

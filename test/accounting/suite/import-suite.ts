@@ -29,6 +29,9 @@ async function mergeLines(store: HistoryStore, lines: readonly PlacedLine[]): Pr
   for (const outcome of await store.merge(records)) assert.equal(outcome.ok, true);
 }
 
+/** Random runs share a store; each has job numbers of its own. */
+const JOBS_PER_RUN = 100_000;
+
 const START = 1_763_700_000_000;
 const mostly = fc.constantFrom(true, true, true, false);
 
@@ -95,17 +98,19 @@ const rounded = (value: unknown): string =>
 export function importSuite(open: OpenStore, share = 1): void {
   describe('importLines', () => {
     it('stores the same records as merging them', async (t) => {
+      const imported = await open(t);
+      const merged = await open(t);
+      let runs = 0;
       await fc.assert(
-        fc.asyncProperty(fc.array(arbitraryLine(), { maxLength: 60 }), async (lines) => {
-          const imported = await open(t);
-          const merged = await open(t);
-          const { added, joined, unchanged } = await imported.importLines(batchOf(lines));
+        fc.asyncProperty(fc.array(arbitraryLine(JOBS_PER_RUN), { maxLength: 60 }), async (given) => {
+          const run = runs++;
+          const lines = given.map((line) => ({ ...line, jobId: line.jobId + run * JOBS_PER_RUN }));
+          const file = { ...FILE, head: `run ${run}` };
+          const { added, joined, unchanged } = await imported.importLines(batchOf(lines, { file }));
           assert.equal(added + joined + unchanged, lines.length);
           await mergeLines(merged, lines);
           const jobs = lines.map(({ jobId }) => jobId);
           assert.deepEqual(await contents(imported, jobs), await contents(merged, jobs));
-          await imported.close();
-          await merged.close();
         }),
         { numRuns: Math.ceil(10 * share) },
       );
@@ -125,17 +130,23 @@ export function importSuite(open: OpenStore, share = 1): void {
           const status = lost ? 'lost' : seen.status;
           return { ...seen, job_id, status, owner: 'alice', started_at: started, run_id: `0000000${boot}.1.${at}` };
         });
+      const imported = await open(t);
+      const merged = await open(t);
+      let runs = 0;
       await fc.assert(
         fc.asyncProperty(
           fc.array(fc.oneof(arbitraryLine(3), arbitraryLine(3), ours), { maxLength: 40 }),
           fc.integer({ min: 1, max: 12 }),
-          async (items, size) => {
-            const imported = await open(t);
-            const merged = await open(t);
+          async (given, size) => {
+            const run = runs++;
+            const jobs = [1, 2, 3].map((id) => 3 * run + id);
+            const items = given.map((item) =>
+              'run_id' in item ? { ...item, job_id: item.job_id + 3 * run } : { ...item, jobId: item.jobId + 3 * run },
+            );
             let before: ImportedFile | null = null;
             let waiting: PlacedLine[] = [];
             const flush = async (): Promise<void> => {
-              const file: ImportedFile = { ...FILE, offset: (before?.offset ?? 0) + 1 };
+              const file: ImportedFile = { ...FILE, head: `run ${run}`, offset: (before?.offset ?? 0) + 1 };
               assert.equal((await imported.importLines(batchOf(waiting, { file, before }))).conflict, false);
               before = file;
               waiting = [];
@@ -153,9 +164,7 @@ export function importSuite(open: OpenStore, share = 1): void {
                 await merged.merge([item]);
               } else lines.push(item);
             await mergeLines(merged, lines);
-            assert.deepEqual(await contents(imported, [1, 2, 3]), await contents(merged, [1, 2, 3]));
-            await imported.close();
-            await merged.close();
+            assert.deepEqual(await contents(imported, jobs), await contents(merged, jobs));
           },
         ),
         { numRuns: Math.ceil(12 * share) },

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { HistoryStore } from '../../../src/accounting/history-store';
 import type { StoredRecord } from '../../../src/record/merge';
 import type { JobRecord } from '../../../src/record/record';
-import { DAY, HOUR, iso, job, lineOf, T0 } from './fixture';
+import { DAY, HOUR, iso, job, lineOf, ofJob, T0 } from './fixture';
 import type { OpenStore } from './fixture';
 
 async function recordsOf(store: HistoryStore, id: number): Promise<readonly StoredRecord[]> {
@@ -25,19 +25,21 @@ export function joinSuite(open: OpenStore): void {
     const heartbeat: JobRecord = { ...ours, status: 'running', ended_at: null, exit_status: null, revision: T0 - 5000 };
 
     it('joins our record of the run, with the same result in any order', async (t) => {
+      const store = await open(t);
       const ends: unknown[] = [];
-      for (const order of [
+      for (const [id, given] of [
         [ours, line],
         [line, ours],
         [heartbeat, line, ours],
         [line, heartbeat, ours],
         [line, ours, heartbeat],
-      ]) {
-        const store = await open(t);
+      ].entries()) {
+        const order = ofJob(1 + id, given);
         for (const record of order) await store.merge([record]);
-        ends.push(await recordsOf(store, 1));
+        const end = await recordsOf(store, 1 + id);
+        ends.push(end.map((stored) => ({ ...stored, record: { ...stored.record, job_id: 1 } })));
         for (const outcome of await store.merge(order)) assert.deepEqual(outcome, { ok: true, change: 'unchanged' });
-        const { totals } = await store.records({ since: T0 - DAY, until: T0 + DAY });
+        const { totals } = await store.records({ since: T0 - DAY, until: T0 + DAY, job_id: 1 + id });
         assert.deepEqual([totals.records, totals.running, totals.unsampled], [1, 0, 0]);
       }
       for (const end of ends) assert.deepEqual(end, ends[0]);
@@ -50,13 +52,13 @@ export function joinSuite(open: OpenStore): void {
 
     it('joins a record whose first process was started long after the start in the line', async (t) => {
       const late = { ...ours, started_at: iso(T0 - HOUR + 45_000) };
-      for (const order of [
+      const store = await open(t);
+      for (const [id, order] of [
         [late, line],
         [line, late],
-      ]) {
-        const store = await open(t);
-        for (const record of order) await store.merge([record]);
-        assert.deepEqual(await runsOf(store, 1), [`${ours.run_id} node1 +`]);
+      ].entries()) {
+        for (const record of ofJob(id + 1, order)) await store.merge([record]);
+        assert.deepEqual(await runsOf(store, id + 1), [`${ours.run_id} node1 +`]);
       }
     });
 
@@ -116,22 +118,23 @@ export function joinSuite(open: OpenStore): void {
       const lost: JobRecord = { ...ours, status: 'lost', ended_at: null, exit_status: null, signal: null };
       const crashed = lineOf(ours, { run_id: 'accounting.0.5.1', started_at: null, ended_at: null, failed: 19 });
       const again = job(1, T0 + 5 * HOUR, { run_id: '0badcafe.1.9' });
-      for (const order of [
+      const store = await open(t);
+      for (const [index, given] of [
         [lost, crashed],
         [crashed, lost],
         [heartbeat, crashed, lost],
         [lost, again, crashed, lineOf(again)],
         [again, lineOf(again), crashed, lost],
-      ]) {
-        const store = await open(t);
+      ].entries()) {
+        const id = 10 + index;
+        const order = ofJob(id, given);
         for (const record of order) await store.merge([record]);
-        const runs = order.includes(again) ? ['0badcafe.1.9 node1 +'] : [];
-        assert.deepEqual(await runsOf(store, 1), [`${ours.run_id} node1 +`, ...runs]);
-        const first = (await recordsOf(store, 1)).find(({ record }) => record.run_id === ours.run_id);
+        const runs = given.includes(again) ? ['0badcafe.1.9 node1 +'] : [];
+        assert.deepEqual(await runsOf(store, id), [`${ours.run_id} node1 +`, ...runs]);
+        const first = (await recordsOf(store, id)).find(({ record }) => record.run_id === ours.run_id);
         assert.deepEqual([first?.record.status, first?.record.failed], ['lost', 19]);
         for (const outcome of await store.merge(order)) assert.deepEqual(outcome, { ok: true, change: 'unchanged' });
       }
-      const store = await open(t);
       await store.merge([lost, { ...crashed, failed: 8 }]);
       await store.merge([
         { ...lost, job_id: 2, status: 'finished' },
@@ -155,22 +158,25 @@ export function joinSuite(open: OpenStore): void {
       // Our record of a slave task has no submission.
       const task = { ...lost, submitted_at: null, pe_task_id: '1.node1' };
       const taskLine = { ...crashed, pe_task_id: '1.node1' };
+      const store = await open(t);
+      let id = 0;
       for (const [run, line] of [
         [lost, crashed],
         [task, taskLine],
       ] as const)
         for (const ms of [-YEARS, YEARS]) {
           const other = { ...moved(line, ms), run_id: 'accounting.0.4.1', failed: 20 };
-          for (const order of [
+          for (const given of [
             [run, other, line],
             [other, run, line],
             [other, line, run],
             [line, other, run],
           ]) {
-            const store = await open(t);
+            id += 1;
+            const order = ofJob(id, given);
             for (const record of order) await store.merge([record]);
-            assert.deepEqual(await runsOf(store, 1), [`${run.run_id} node1 +`, 'accounting.0.4.1 node1 +']);
-            const found = (await recordsOf(store, 1)).find(({ record }) => record.run_id === run.run_id);
+            assert.deepEqual(await runsOf(store, id), [`${run.run_id} node1 +`, 'accounting.0.4.1 node1 +']);
+            const found = (await recordsOf(store, id)).find(({ record }) => record.run_id === run.run_id);
             assert.deepEqual([found?.record.failed, found?.record.ended_at], [19, iso(T0)]);
             for (const outcome of await store.merge(order))
               assert.deepEqual(outcome, { ok: true, change: 'unchanged' });

@@ -22,7 +22,7 @@ export async function readPages(reader: AccountingReader, query: PagesQuery): Pr
 }
 
 /** More than two pages of records, unsorted. */
-const MANY = Array.from({ length: 2100 }, (_item, index) => job(index + 1, T0 + ((index * 997) % 2100) * 1000));
+const MANY = Array.from({ length: 1100 }, (_item, index) => job(index + 1, T0 + ((index * 997) % 1100) * 1000));
 
 /** Reading page by page, the same in every store. */
 export function pagesSuite(open: OpenStore): void {
@@ -40,10 +40,10 @@ export function pagesSuite(open: OpenStore): void {
         );
         const expected = (await store.records({ ...ALL, limit: 5000 })).records.map(({ record }) => record);
         assert.deepEqual(all, expected);
-        const [eves] = [await readPages(store, { ...ALL, owner: 'eve', host: 'node1', since: T0 + 1_000_000 })];
+        const [eves] = [await readPages(store, { ...ALL, owner: 'eve', host: 'node1', since: T0 + 500_000 })];
         assert.deepEqual(
           eves,
-          expected.filter((r) => r.owner === 'eve' && Date.parse(r.ended_at ?? '') >= T0 + 1_000_000),
+          expected.filter((r) => r.owner === 'eve' && Date.parse(r.ended_at ?? '') >= T0 + 500_000),
         );
         assert.deepEqual(await readPages(store, { ...ALL, owner: 'nobody' }), []);
       }
@@ -90,7 +90,7 @@ export function pagesSuite(open: OpenStore): void {
           add(page.columns);
         }
         assert.equal(read, ids.length);
-        assert.ok(read + waiting.length > 2000);
+        assert.ok(read + waiting.length > MANY.length);
         for (const [index, { name }] of columns.entries()) assert.deepEqual(found[index], expected[index], name);
       }
     });
@@ -112,6 +112,7 @@ export function pagesSuite(open: OpenStore): void {
           job(9002, T0 + 6 * DAY),
         ]);
       }
+      assert.ok(page > 2);
       const ids = found.map(({ job_id: id }) => id).sort((a, b) => a - b);
       assert.deepEqual(ids, [...MANY.map(({ job_id: id }) => id), 9000]);
       assert.equal(found.find(({ job_id: id }) => id === 9000)?.status, 'finished');

@@ -326,10 +326,10 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       const ever = { since: 0, until: Date.UTC(9999, 11, 31) };
       const near = [job(1, T0 + HOUR), job(2, T0 + 40 * DAY, { owner: 'eve' })];
       const far = job(3, Date.UTC(2500, 5, 1, 12), { job_name: 'from_afar' });
-      const check = async (records: readonly JobRecord[], read: number): Promise<void> => {
-        for (const by of ['owner', 'day', 'cluster'] as const) {
-          const query = { ...ever, by };
-          await oneOf(3, async () => {
+      const check = (records: readonly JobRecord[], read: number): Promise<void> =>
+        oneOf(3, async () => {
+          for (const by of ['owner', 'day', 'cluster'] as const) {
+            const query = { ...ever, by };
             const start = performance.now();
             const answer = await store.summary(query);
             assert.ok(performance.now() - start < 1000);
@@ -338,9 +338,8 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
               answer,
               plainSummary(records, query, () => true),
             );
-          });
-        }
-      };
+          }
+        });
       await store.merge(near);
       await store.rollUp({});
       await check(near, 0);

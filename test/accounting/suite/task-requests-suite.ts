@@ -6,7 +6,7 @@ import { recordOfLine } from '../../../src/accounting/import/line-record';
 import type { JobRecord } from '../../../src/record/record';
 import { RequestRules } from '../../../src/record/request-rules';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
-import { DAY, FILE, GIB, HOUR, iso, job, T0, type OpenStore } from './fixture';
+import { DAY, FILE, GIB, HOUR, iso, job, ofJob, T0, type OpenStore } from './fixture';
 
 /** What samplers see of a parallel job that requests mem_free: the spool directory has no limit on any host. */
 const SEEN = { pe: 'mpi', queue: 'all.q', h_vmem: null, requests: {} } as const;
@@ -61,13 +61,13 @@ const placedLine = (category: string): PlacedLine => ({
 
 const lineWith = (category: string): JobRecord => recordOfLine(placedLine(category), { cluster: 'cell', rules: RULES });
 
-async function requestsOf(store: HistoryStore): Promise<Readonly<Record<string, JobRecord['requests']>>> {
-  const { records } = await store.job({ job_id: 1, all: true });
+async function requestsOf(store: HistoryStore, id = 1): Promise<Readonly<Record<string, JobRecord['requests']>>> {
+  const { records } = await store.job({ job_id: id, all: true });
   return Object.fromEntries(records.map(({ record }) => [record.pe_task_id ?? 'master', record.requests]));
 }
 
-async function requestedGibHours(store: HistoryStore): Promise<number> {
-  return (await store.records({ since: T0 - DAY, until: T0 + DAY })).totals.requested_gib_hours;
+async function requestedGibHours(store: HistoryStore, id = 1): Promise<number> {
+  return (await store.records({ since: T0 - DAY, until: T0 + DAY, job_id: id })).totals.requested_gib_hours;
 }
 
 const perSlot = (slots: number) => ({ request_bytes: GIB, limit_bytes: slots * GIB, per: 'slot' });
@@ -78,32 +78,35 @@ export function taskRequestsSuite(open: OpenStore): void {
     it('gets the requests per slot from the accounting line of its master, whichever comes first', async (t) => {
       const parts = [master(), taskOn('node2', 3), lineWith('-l mem_free=1G,job_mem=6G -pe mpi 5')] as const;
       const [ours, task, line] = parts;
-      for (const order of [
+      const store = await open(t);
+      for (const [index, given] of [
         [ours, task, line],
         [line, ours, task],
         [task, line, ours],
         [line, task, ours],
-      ]) {
-        const store = await open(t);
+      ].entries()) {
+        const id = index + 1;
+        const order = ofJob(id, given);
         for (const record of order) await store.merge([record]);
-        const byTask = await requestsOf(store);
+        const byTask = await requestsOf(store, id);
         assert.deepEqual(byTask['1.node2'], { mem_free: perSlot(3) });
         assert.deepEqual(byTask.master?.mem_free, perSlot(2));
-        assert.equal(await requestedGibHours(store), 5);
+        assert.equal(await requestedGibHours(store, id), 5);
         for (const outcome of await store.merge(order)) assert.deepEqual(outcome, { ok: true, change: 'unchanged' });
-        await store.merge([{ ...task, revision: task.revision + 1, cpu_seconds: 1900 }]);
-        assert.deepEqual((await requestsOf(store))['1.node2'], { mem_free: perSlot(3) });
+        await store.merge(ofJob(id, [{ ...task, revision: task.revision + 1, cpu_seconds: 1900 }]));
+        assert.deepEqual((await requestsOf(store, id))['1.node2'], { mem_free: perSlot(3) });
       }
     });
 
     it("gets no request for the master's slot only, or for slave slots only", async (t) => {
       const scoped = '-scope master -hard -l mem_free=64G -scope slave -hard -l s_vmem=2G -pe mpi 5';
       const parts = [master(), taskOn('node2', 3), lineWith(scoped)];
-      for (const order of [parts, parts.toReversed()]) {
-        const store = await open(t);
-        for (const record of order) await store.merge([record]);
-        assert.deepEqual(await requestsOf(store), { master: {}, '1.node2': {} });
-        assert.equal(await requestedGibHours(store), 0);
+      const store = await open(t);
+      for (const [index, order] of [parts, parts.toReversed()].entries()) {
+        const id = index + 1;
+        for (const record of ofJob(id, order)) await store.merge([record]);
+        assert.deepEqual(await requestsOf(store, id), { master: {}, '1.node2': {} });
+        assert.equal(await requestedGibHours(store, id), 0);
       }
     });
 
@@ -119,10 +122,12 @@ export function taskRequestsSuite(open: OpenStore): void {
       const own = { mem_free: { request_bytes: 1, limit_bytes: 3, per: 'slot' } } as const;
       const task = taskOn('node2', 3, { trust: 'self-reported', requests: own });
       const parts = [master(), lineWith('-l mem_free=1G -pe mpi 5'), task, { ...task, revision: task.revision + 1 }];
-      for (const order of [parts, parts.toReversed(), [...parts.slice(2), ...parts.slice(0, 2)]]) {
-        const store = await open(t);
-        for (const record of order) await store.merge([record]);
-        const { records } = await store.job({ job_id: 1, all: true });
+      const store = await open(t);
+      const orders = [parts, parts.toReversed(), [...parts.slice(2), ...parts.slice(0, 2)]];
+      for (const [index, order] of orders.entries()) {
+        const id = index + 1;
+        for (const record of ofJob(id, order)) await store.merge([record]);
+        const { records } = await store.job({ job_id: id, all: true });
         const found = records.find(({ record }) => record.pe_task_id === '1.node2');
         assert.deepEqual(found?.record.requests, { mem_free: perSlot(3) });
         const stamp = { trust: 'accounting', revision: 0, ended: false };
