@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { statSync } from 'node:fs';
+import { copyFileSync, statSync } from 'node:fs';
 import { it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
@@ -11,15 +11,26 @@ import { temporaryStore } from '../temporary-store';
 const RULES = { records: 30, series: 0, rollups: 0 };
 
 /**
- * A store with 10,000 records, of users with one project each, as most have: else the sums of two days would be as
- * large as their records.
+ * Stores 10,000 records, of users with one project each, as most have: else the sums of two days would be as large as
+ * their records. Returns the path.
  */
-async function filled(t: TestContext, path: string): Promise<HistoryStore> {
+async function fill(): Promise<string> {
+  const path = temporaryStore();
   const store = openSqliteHistory(path, 0o640);
-  t.after(() => store.close());
   const { next } = realisticRecords();
   for (let batch = 0; batch < 10; batch++)
     await store.merge(Array.from({ length: 1000 }, () => ({ ...next(), project: 'physics' })));
+  await store.close();
+  return path;
+}
+
+let original: Promise<string> | null = null;
+
+/** Opens a copy of a filled store. */
+async function filled(t: TestContext, path: string): Promise<HistoryStore> {
+  copyFileSync(await (original ??= fill()), path);
+  const store = openSqliteHistory(path, 0o640);
+  t.after(() => store.close());
   return store;
 }
 

@@ -61,8 +61,12 @@ async function measure(t: TestContext, title: string, versions: readonly ((recor
 
 const itself = (record: JobRecord): JobRecord => record;
 
+let ofOneDelivery: Promise<number> | null = null;
+const measureOneDelivery = (t: TestContext): Promise<number> =>
+  (ofOneDelivery ??= measure(t, 'delivered once', [itself]));
+
 it('a record with all its indexes stays within its budget', async (t) => {
-  assert.ok((await measure(t, 'delivered once', [itself])) <= BUDGET_BYTES);
+  assert.ok((await measureOneDelivery(t)) <= BUDGET_BYTES);
 });
 
 it('a record that began as a heartbeat and joined its accounting line stays within its budget', async (t) => {
@@ -87,6 +91,6 @@ it('each metric of a record adds a few bytes', async (t) => {
       ]),
     ),
   });
-  const [without, carried] = [await measure(t, 'no metric', [itself]), await measure(t, '30 metrics', [withMetrics])];
+  const [without, carried] = [await measureOneDelivery(t), await measure(t, '30 metrics', [withMetrics])];
   assert.ok((carried - without) / METRICS <= BYTES_PER_METRIC, `${(carried - without) / METRICS} bytes a metric`);
 });
