@@ -11,6 +11,7 @@ import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
 import type { JobRecord } from '../../../src/record/record';
 import { arbitraryLine } from '../import/arbitrary-line';
 import { realisticRecords } from '../realistic-record';
+import { often } from '../../support/thorough';
 import { FILE } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
@@ -136,7 +137,7 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
           );
         },
       ),
-      { numRuns: Number(process.env.RUNS ?? 12), endOnFailure: true },
+      { numRuns: often(5, 12), endOnFailure: true },
     );
     assert.ok(joined > 0, 'lines joined records');
     await store.close();
