@@ -33,7 +33,7 @@ const owner = userInfo().username;
 const mine = (index: number): Partial<JobRecord> => ({ ...needing(7 + ((index * 7) % 10) / 10), owner });
 
 describe('qmemacct advise', () => {
-  it('says what to request for a script of the caller, at which risk and how that has held', async () => {
+  it('says what to request for a script of the caller, at which risk, and how past predictions have held', async () => {
     const { directory, advise } = await site(pastJobs(60, mine));
     const script = join(directory, 'step_7');
     writeFileSync(script, '#!/bin/sh\n#$ -pe smp 4 -l h_vmem=9G\nexec sim\n');
@@ -60,7 +60,7 @@ describe('qmemacct advise', () => {
     assert.equal(await ofQueue('all.q@node07'), await ofQueue('all.q'));
   });
 
-  it('takes what options leave open of size and place from the newest run that they fit', async () => {
+  it('takes slots, PE, project and queue that are not given from the newest run that fits the others', async () => {
     const small = { slots: 1, host_slots: 1, pe: null, project: 'small', queue: 'small.q' };
     const large = { slots: 4, host_slots: 4, pe: 'smp', project: 'large', queue: 'large.q' };
     const { advise } = await site(pastJobs(60, (index) => ({ ...mine(index), ...(index % 2 === 0 ? small : large) })));
@@ -75,7 +75,7 @@ describe('qmemacct advise', () => {
     assert.deepEqual([await by('--project', 'small'), await by('--queue', 'small.q')], [ofPlace, ofPlace]);
   });
 
-  it('tells queues apart where there are no projects', async () => {
+  it('keeps the runs of different queues apart where there are no projects', async () => {
     const { advise } = await site(
       pastJobs(60, (index) => ({ ...mine(index), project: null, queue: index % 2 === 0 ? 'small.q' : 'large.q' })),
     );
@@ -83,7 +83,7 @@ describe('qmemacct advise', () => {
       assert.match((await advise('--name', 'step_0', '--queue', queue)).output, / +30 +\d\.\d\d GiB /);
   });
 
-  it('goes by the runs of the same script, or command, where there are enough', async () => {
+  it('uses only runs of the same script or command where there are enough', async () => {
     const text = 'exec sim --slow 12\n';
     const digests = [
       programDigest({ script: Buffer.from(text) }, '/elsewhere'),
@@ -112,7 +112,7 @@ describe('qmemacct advise', () => {
     assert.match((await advise('1002')).output, /^ {2}h_vmem=\S+ +[\d.]+ % +20 +1\.75 GiB /m);
   });
 
-  it('says how many slots would do', async () => {
+  it('says how many slots would be enough', async () => {
     const busy = { owner, slots: 4, host_slots: 4, cpu_seconds: 450 };
     const { advise } = await site(pastJobs(10, () => busy));
     const { output } = await advise('--name', 'step_0', '--slots', '4', '--pe', 'smp');
@@ -127,7 +127,7 @@ describe('qmemacct advise', () => {
     assert.match(forJob, /^ {2}Slots: 2 of 4 would do: the busiest /m);
   });
 
-  it('speaks of the complex that such jobs request', async () => {
+  it('names the memory complex that the past jobs requested', async () => {
     const requests = { mem_free: { request_bytes: 4 * GIB, limit_bytes: 16 * GIB, per: 'slot' } } as const;
     const { advise } = await site(pastJobs(60, () => ({ owner, h_vmem: null, requests })));
     const { output } = await advise('--name', 'step_0', '--slots', '4', '--pe', 'smp');
@@ -136,7 +136,7 @@ describe('qmemacct advise', () => {
     assert.doesNotMatch(output, /h_vmem/);
   });
 
-  it('says the same of a job, and never asks for less than it needed', async () => {
+  it('advises on a job by its number, never less than the job needed', async () => {
     const records = pastJobs(30, (index) => ({ ...mine(index), owner: 'bob', ...(index === 29 ? needing(40) : {}) }));
     const { advise } = await site(records);
     const { status, output } = await advise('1029', '--risk', '20', '--json');
@@ -162,7 +162,7 @@ describe('qmemacct advise', () => {
     assert.equal((await advise('99')).status, 1);
   });
 
-  it('says what job says where the job needed more than its kind is predicted', async () => {
+  it('gives the reason of "qmemacct job" where a job needed more than predicted for its kind', async () => {
     const { advise, command } = await site(
       pastJobs(220, (index) => ({ ...mine(index), ...(index === 110 ? needing(40) : {}) })),
     );
@@ -179,7 +179,7 @@ describe('qmemacct advise', () => {
     assert.match(output, /"next_time":\{[^}]*"risk":null,"runs":null\}/);
   });
 
-  it('has no record of runs that were stopped', async () => {
+  it('states no risk where most runs were stopped at a limit, and counts a few as undecided', async () => {
     const { advise } = await site(pastJobs(30, () => ({ owner, ...stoppedAtLimit() })));
     const { output } = await advise('--name', 'step_0', '--slots', '4', '--pe', 'smp');
     assert.match(output, /^ {2}h_vmem=1\.5G +\S +30 +stopped at 1 GiB$/m);
@@ -189,7 +189,7 @@ describe('qmemacct advise', () => {
     assert.match(shown, /^ {2}h_vmem=\S+ +[\d.]+ % +60 +1\.98 GiB +38 +0 \(0 %\) +5$/m);
   });
 
-  it('names the risk that can be stated', async () => {
+  it('names the smallest risk that can be stated from few runs', async () => {
     const { advise } = await site(pastJobs(4, mine));
     const { output } = await advise('--name', 'step_5', '--slots', '4', '--pe', 'smp');
     assert.match(output, /h_vmem: \d+(\.\d)? % is the smallest risk that can be stated, 1\.0 % takes more runs/);
@@ -197,7 +197,7 @@ describe('qmemacct advise', () => {
     assert.match((await adviseOfOne('1000')).output, /too few runs \(3 are needed\)/);
   });
 
-  it('says so where nothing is known, and what else is wrong', async () => {
+  it('says that no run is known, or what is wrong with the script or an option', async () => {
     const { directory, advise } = await site(pastJobs(1));
     const nothing = await advise('--name', 'unheard-of', '--json');
     assert.equal(nothing.status, 1);
@@ -221,7 +221,7 @@ describe('qmemacct advise', () => {
       assert.equal((await advise(...wrong)).status, 2, wrong.join(' '));
   });
 
-  it('is what job and the lists say of next time', async () => {
+  it('gives "qmemacct job" and the lists the request for next time', async () => {
     const { command } = await site(pastJobs(60, mine));
     for (const detail of [[], ['--full']]) {
       const { output } = await command('job', '1000', ...detail);
@@ -243,7 +243,7 @@ describe('qmemacct advise', () => {
     assert.equal((await command('job', '1000-1001', '--retry')).status, 2);
   });
 
-  it('shows hostile words harmlessly', async () => {
+  it('prints no escape sequence from a job name or a script', async () => {
     const { directory, advise } = await site(pastJobs(6, () => ({ owner, job_name: 'a\u001b[2Jb' })));
     const script = join(directory, 'sim.sh');
     writeFileSync(script, '#$ -N "a\u001b[2Jb" -pe "\u001b]0;x" 4 -l "h_vmem=\u001b[1m"\n');

@@ -19,21 +19,21 @@ function site(rule: string, directory = temporaryDirectory()): Run {
 }
 
 describe('digest', () => {
-  it('has mails on single jobs beside it', async () => {
+  it('sets mails on single jobs beside the daily digest', async () => {
     const run = site('listed');
     const { terminal } = await run('off', '--each-job', '--at-risk');
     assert.equal(
       terminal.output(),
       'no digest: "qmemacct digest on" asks for it\na mail when a job of yours has ended, one for an array job\na mail when a job of yours may run out of memory\n',
     );
-    const said = { schema: 1, wish: 'off', digest: false, each_job: true, at_risk: true };
-    assert.deepEqual(JSON.parse((await run('status', '--json')).terminal.output()), said);
+    const expected = { schema: 1, wish: 'off', digest: false, each_job: true, at_risk: true };
+    assert.deepEqual(JSON.parse((await run('status', '--json')).terminal.output()), expected);
     assert.doesNotMatch((await run('on')).terminal.output(), /single|ended|memory/);
     const misused = await run('status', '--each-job');
     assert.deepEqual([misused.status, misused.terminal.output()], [2, '']);
   });
 
-  it('is asked for, and declined', async () => {
+  it('stores the choice of "on" and of "off" in one file', async () => {
     const directory = temporaryDirectory();
     const run = site('listed', directory);
     const before = await run();
@@ -44,7 +44,7 @@ describe('digest', () => {
     assert.equal(readdirSync(directory).length, 1);
   });
 
-  it('comes without asking where the site sends it to all', async () => {
+  it('is on without a choice where the site sends it to all, until "off"', async () => {
     const run = site('all');
     assert.equal((await run()).status, 0);
     await run('off');
@@ -55,7 +55,7 @@ describe('digest', () => {
     );
   });
 
-  it('says where nobody gets one, or nobody can ask here', async () => {
+  it('says that the site sends none, or that no choice can be stored on this host', async () => {
     const nobody = await site('nobody')('on');
     assert.match(nobody.terminal.output(), /this site sends no digests/);
     assert.match(nobody.terminal.warnings(), /your choice is stored all the same/);
@@ -65,7 +65,7 @@ describe('digest', () => {
     assert.equal((await site('all')('maybe')).status, 2);
   });
 
-  it('on a full disk says so, and keeps what was said before, however often it is tried', async (t) => {
+  it('keeps the earlier choice where the disk is full, and says so each time', async (t) => {
     const directory = temporaryDirectory();
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory]).status !== 0) {
       t.skip("tmpfs can't be mounted here");

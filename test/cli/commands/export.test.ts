@@ -34,9 +34,9 @@ before(async () => {
   await store.merge([...records, job(5000, T0 + 5_000_000, { owner: '=eve', series: SERIES })]);
   await store.close();
   const node = new NodeStore(state);
-  const one = { at: 1000, rss: 4, vmem: 9, swap: 0, anonymous: 2, cpu: 1500, processes: 2, threads: 4 };
+  const sample = { at: 1000, rss: 4, vmem: 9, swap: 0, anonymous: 2, cpu: 1500, processes: 2, threads: 4 };
   const samples = [1000, 7_200_000].map((at) => ({
-    ...{ ...one, at, read: 0, written: 0, largest: [], othersRss: 0, othersCpu: 0 },
+    ...{ ...sample, at, read: 0, written: 0, largest: [], othersRss: 0, othersCpu: 0 },
   }));
   node.finish(`${ordinary.job_id}.0.${ordinary.run_id}`, START, { ...ordinary, revision: START + 7_200_000 }, samples);
   const load = { metric: 'loadavg_1min', instance: '', resolution: 100, values: [150] };
@@ -53,7 +53,7 @@ function run(...words: readonly string[]): Promise<Answer> {
 const lines = (text: string): readonly string[] => text.trimEnd().split('\n');
 
 describe('qmemacct export', () => {
-  it('writes every record that the filter selects, and what its columns are', async () => {
+  it('writes every selected record, and a schema of the columns beside the file', async () => {
     const output = join(temporaryDirectory(), 'records.jsonl');
     const found = await run('records', ...ALL, '--owner', 'bob', '--format', 'jsonl', '--output', output);
     assert.deepEqual([found.status, found.output], [0, '']);
@@ -76,7 +76,7 @@ describe('qmemacct export', () => {
     for (const path of [output, `${output}.schema.json`]) assert.equal(lstatSync(path).mode & 0o777, 0o600);
   });
 
-  it('writes some columns to the standard output, safe for a spreadsheet', async () => {
+  it('writes chosen columns to the standard output, with formulas made harmless to a spreadsheet', async () => {
     const { status, output, warnings } = await run('records', ...ALL, '--columns', 'owner,job_id,cpu_efficiency');
     assert.deepEqual([status, warnings], [0, '']);
     assert.deepEqual(lines(output).slice(0, 3), ['owner,job_id,cpu_efficiency', "'=eve,5000,0.25", 'bob,3000,0.25']);
@@ -92,7 +92,7 @@ describe('qmemacct export', () => {
     ]);
   });
 
-  it('says that there is nothing, and counts a single row as one', async () => {
+  it('says that nothing matches, and notes in the schema how formulas are made harmless', async () => {
     const none = await run('series', ...ALL, '--owner', 'nobody');
     assert.deepEqual([none.status, none.warnings], [1, 'qmemacct: no such job in that time has memory over time\n']);
     const output = join(temporaryDirectory(), 'eve.csv');
@@ -127,7 +127,7 @@ describe('qmemacct export', () => {
     assert.equal((await run('samples', ...ALL, '--owner', 'bob')).status, 2);
   });
 
-  it('refuses what makes no sense in one line', async () => {
+  it('refuses a wrong table, format, column or option', async () => {
     for (const [words, problem] of [
       [['records', '--format', 'xlsx'], /xlsx.*csv, jsonl, parquet, hdf5, sqlite/],
       [['everything'], /records, series, samples/],
@@ -142,7 +142,7 @@ describe('qmemacct export', () => {
     }
   });
 
-  it('leaves nothing where it could not write it all', async (t) => {
+  it("leaves no file behind where it can't write all rows", async (t) => {
     const place = temporaryDirectory();
     writeFileSync(join(place, 'file'), 'as it was');
     symlinkSync('file', join(place, 'link'));
@@ -179,7 +179,7 @@ describe('qmemacct export', () => {
     }
   });
 
-  it('follows no link that somebody has put where it writes', async () => {
+  it('does not write through a symbolic link at the name of its temporary file', async () => {
     const place = temporaryDirectory();
     const other = join(place, 'other');
     writeFileSync(other, 'as it was');
@@ -190,7 +190,7 @@ describe('qmemacct export', () => {
     assert.ok(lstatSync(`${output}.schema.json`).isFile());
   });
 
-  it('writes a file for each day that is over, and goes on where the last run ended', async () => {
+  it('writes a file for each day that is over, and later only the missing ones', async () => {
     const output = temporaryDirectory();
     const time = (hours: number): string => `${new Date(T0 + hours * 3_600_000).toISOString().slice(0, 16)}Z`;
     const words = ['records', '--since', time(-36), '--each-day', '--format', 'jsonl', '--output', output];
@@ -214,7 +214,7 @@ describe('qmemacct export', () => {
     assert.match(nothing.warnings, /has a file for every day that ended 6 hours ago or earlier\n$/);
   });
 
-  it('keeps the file that was there until the new one is whole', async () => {
+  it('keeps the old file until the new one is complete', async () => {
     const place = temporaryDirectory();
     const output = join(place, 'x.csv');
     writeFileSync(output, 'as it was');
@@ -246,7 +246,7 @@ describe('qmemacct export', () => {
     assert.equal(lines(readFileSync(output, 'utf8')).length, 3);
   });
 
-  it('ends quietly where nobody reads on', () => {
+  it('ends without an error when the reader closes the pipe', () => {
     const { status, stdout, stderr } = spawnSync(
       'sh',
       [
@@ -267,24 +267,28 @@ describe('qmemacct export', () => {
     assert.match(stdout, /^cluster,job_id,.*\n$/);
   });
 
-  it("shows no more of others' jobs than the site's lists", { skip: notRoot }, async (t: TestContext) => {
-    const site = temporaryDirectory(0o755);
-    mkdirSync(join(site, 'accounting'), { mode: 0o700 });
-    const accounting = join(site, 'accounting', 'accounting.db');
-    const toml = join(site, 'qmemacct.toml');
-    writeFileSync(
-      toml,
-      `accounting = "${accounting}"\nserve_socket = "${site}/run/serve.sock"\nserve_port = 0\nserve_names = "anonymous"\n`,
-    );
-    const store = openSqliteStore(accounting, 0o600);
-    await store.merge([ordinary]);
-    await store.close();
-    await startServing(t, toml);
-    const columns = ['--columns', 'job_id,owner,job_name,account,peak_rss_command,notes,host'];
-    const words = ['--config', toml, 'export', 'records', ...ALL, ...columns];
-    const { status, stdout, stderr } = qmemacct(words, { uid: NOBODY });
-    assert.equal(status, 0, stderr);
-    assert.match(stderr, /this site shows you the jobs of others without owners and names/);
-    assert.equal(lines(stdout)[1], `${ordinary.job_id},anonymous,anonymous,,,,${ordinary.host}`);
-  });
+  it(
+    "writes the jobs of others without owners and names where the site's lists hide these",
+    { skip: notRoot },
+    async (t: TestContext) => {
+      const site = temporaryDirectory(0o755);
+      mkdirSync(join(site, 'accounting'), { mode: 0o700 });
+      const accounting = join(site, 'accounting', 'accounting.db');
+      const toml = join(site, 'qmemacct.toml');
+      writeFileSync(
+        toml,
+        `accounting = "${accounting}"\nserve_socket = "${site}/run/serve.sock"\nserve_port = 0\nserve_names = "anonymous"\n`,
+      );
+      const store = openSqliteStore(accounting, 0o600);
+      await store.merge([ordinary]);
+      await store.close();
+      await startServing(t, toml);
+      const columns = ['--columns', 'job_id,owner,job_name,account,peak_rss_command,notes,host'];
+      const words = ['--config', toml, 'export', 'records', ...ALL, ...columns];
+      const { status, stdout, stderr } = qmemacct(words, { uid: NOBODY });
+      assert.equal(status, 0, stderr);
+      assert.match(stderr, /this site shows you the jobs of others without owners and names/);
+      assert.equal(lines(stdout)[1], `${ordinary.job_id},anonymous,anonymous,,,,${ordinary.host}`);
+    },
+  );
 });

@@ -23,7 +23,7 @@ interface Undelivered {
 function undelivered(): Undelivered {
   const home = temporaryDirectory();
   const env = { HOME: home };
-  // Of the machine's own node nothing is touched.
+  // So that nothing of this machine's own samplers is touched.
   const config = join(home, 'qmemacct.toml');
   writeFileSync(config, `state_dir = "${join(home, 'nothing')}"\n`);
   const accounting = ownStorePath(env);
@@ -40,7 +40,7 @@ function undelivered(): Undelivered {
 }
 
 describe('flush', () => {
-  it("delivers what waits in a user's own state", async () => {
+  it("delivers the records that wait in a user's own state", async () => {
     const { env, words } = undelivered();
     const terminal = fakeTerminal({ env });
     assert.equal(await runProgram(words(), '0', terminal), 0, terminal.warnings());
@@ -54,22 +54,26 @@ describe('flush', () => {
     assert.equal(quiet.output() + quiet.warnings(), '');
   });
 
-  it("writes nothing for root where a user's home leads", { skip: process.getuid?.() !== 0 }, async () => {
-    const { env, accounting, words } = undelivered();
-    const place = temporaryDirectory();
-    const home = dirname(accounting);
-    rmSync(join(home, 'run-state'), { recursive: true });
-    symlinkSync(place, join(home, 'run-state'));
-    chownSync(home, 65_534, 65_534);
-    assert.equal(await runProgram(words(), '0', fakeTerminal({ env })), 3);
-    assert.deepEqual(readdirSync(place), []);
-    const terminal = fakeTerminal({ env });
-    assert.notEqual(await runProgram(['run', '--', 'true'], '0', terminal), 0);
-    assert.match(terminal.warnings(), /belongs to uid 65534, and could lead root elsewhere/);
-    assert.deepEqual(readdirSync(place), []);
-  });
+  it(
+    'writes nothing as root through a symbolic link in the home of a user',
+    { skip: process.getuid?.() !== 0 },
+    async () => {
+      const { env, accounting, words } = undelivered();
+      const place = temporaryDirectory();
+      const home = dirname(accounting);
+      rmSync(join(home, 'run-state'), { recursive: true });
+      symlinkSync(place, join(home, 'run-state'));
+      chownSync(home, 65_534, 65_534);
+      assert.equal(await runProgram(words(), '0', fakeTerminal({ env })), 3);
+      assert.deepEqual(readdirSync(place), []);
+      const terminal = fakeTerminal({ env });
+      assert.notEqual(await runProgram(['run', '--', 'true'], '0', terminal), 0);
+      assert.match(terminal.warnings(), /belongs to uid 65534, and could lead root elsewhere/);
+      assert.deepEqual(readdirSync(place), []);
+    },
+  );
 
-  it('tells why records stay, with status 3', async () => {
+  it('says why records stay undelivered, with status 3', async () => {
     const { env, accounting, words } = undelivered();
     mkdirSync(dirname(accounting), { recursive: true });
     writeFileSync(accounting, 'no database, but long enough to be looked at as one: it will not do');
@@ -79,7 +83,7 @@ describe('flush', () => {
     assert.match(terminal.warnings(), /1 record waits in .*run-state\/node.db: .*accounting.db/);
   });
 
-  it('asks the process that delivers, and says what its last try ended with', async () => {
+  it('wakes the process that delivers, and shows the error of its last try', async () => {
     const { env, accounting, words } = undelivered();
     const lock = DeliveryLock.take(join(dirname(accounting), 'run-state')) ?? assert.fail();
     lock.noteProblem('everyone may write to /the/place');
@@ -96,7 +100,7 @@ describe('flush', () => {
     assert.equal(await runProgram(words(), '0', fakeTerminal({ env })), 0);
   });
 
-  it("says what the host is like where nothing waits, and why it can't", async () => {
+  it("delivers the status of the host where no record waits, or says why it can't", async () => {
     const directory = temporaryDirectory();
     mkdirSync(join(directory, 'state'));
     const accounting = join(directory, 'accounting.db');
@@ -119,7 +123,7 @@ describe('flush', () => {
     assert.match(warnings, /the host's status can't be delivered: .*accounting\.db/);
   });
 
-  it('refuses what makes no sense', async () => {
+  it('refuses a --patience that is not a number', async () => {
     const terminal = fakeTerminal();
     assert.equal(await runProgram(['flush', '--patience', 'x'], '0', terminal), 2);
     assert.match(terminal.warnings(), /--patience "x"/);

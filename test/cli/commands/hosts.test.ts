@@ -15,7 +15,7 @@ interface Json {
   readonly hosts: readonly { readonly host: string; readonly jobs: readonly { readonly job_id: number }[] }[];
 }
 
-async function found(...words: readonly string[]): Promise<readonly (readonly [string, readonly number[]])[]> {
+async function jobsByHost(...words: readonly string[]): Promise<readonly (readonly [string, readonly number[]])[]> {
   const { output } = await hosts([...words, '--json']);
   return (JSON.parse(output) as Json).hosts.map(
     ({ host, jobs }) => [host, jobs.map(({ job_id: job }) => job)] as const,
@@ -23,7 +23,7 @@ async function found(...words: readonly string[]): Promise<readonly (readonly [s
 }
 
 describe('qmemacct hosts', () => {
-  it('shows a line per host, what they have together, and what the signs mean', async () => {
+  it('shows a line per host, the totals and a legend', async () => {
     const { status, output, warnings } = await hosts([]);
     assert.deepEqual([status, warnings], [0, '']);
     assert.match(output, /^4 hosts in cluster default .*\n\nhost +memory +% +used +requested /);
@@ -34,30 +34,30 @@ describe('qmemacct hosts', () => {
     assert.doesNotMatch(output, /master/);
   });
 
-  it('shows jobs and their tasks with -u', async () => {
+  it('shows the jobs on each host and their tasks with -u', async () => {
     const { output } = await hosts(['-u', '-H', 'node01']);
     assert.match(output, /^1 of 4 hosts/);
     assert.match(output, /\n {2}master +103 +bob +mpi .*\n +\(master\) +2\.00 GiB .*\n +task +1\.node01 +1\.00 GiB /);
     assert.match(output, /\n +\(ended\) +1\.25 GiB\n/);
   });
 
-  it('filters hosts, and with jobs or owners the jobs, too', async () => {
-    assert.deepEqual(await found('-o', 'bob'), [
+  it('filters hosts by name, and hosts and jobs by job or owner', async () => {
+    assert.deepEqual(await jobsByHost('-o', 'bob'), [
       ['node01', [103, 104]],
       ['node02', [103, 104]],
     ]);
-    assert.deepEqual(await found('-j', '102.3'), [['node02', [102]]]);
-    assert.deepEqual(await found('-j', '103', '-o', 'bob', '-H', '*1'), [['node01', [103]]]);
+    assert.deepEqual(await jobsByHost('-j', '102.3'), [['node02', [102]]]);
+    assert.deepEqual(await jobsByHost('-j', '103', '-o', 'bob', '-H', '*1'), [['node01', [103]]]);
     assert.deepEqual(
-      (await found('-H', 'node0[1],node04')).map(([host]) => host),
+      (await jobsByHost('-H', 'node0[1],node04')).map(([host]) => host),
       ['node04.example.org'],
     );
     assert.match((await hosts(['-o', 'dave'])).output, /\n {2}master +106 +dave /);
   });
 
-  it('sorts', async () => {
+  it('sorts hosts by a key, or in reverse order', async () => {
     const order = async (...words: readonly string[]): Promise<readonly string[]> =>
-      (await found(...words)).map(([host]) => host.slice(0, 6));
+      (await jobsByHost(...words)).map(([host]) => host.slice(0, 6));
     assert.deepEqual(await order('--sort', 'percent'), ['node04', 'node01', 'node02', 'node03']);
     assert.deepEqual(await order('-r'), ['node04', 'node03', 'node02', 'node01']);
   });
@@ -67,7 +67,7 @@ describe('qmemacct hosts', () => {
     assert.match((await hosts(['--csv', '-u'])).output, /^host,job_id,/);
   });
 
-  it('ends with 1 where no host is like that, 3 where qhost never answered, 2 on a usage error', async () => {
+  it('ends with status 1 where no host matches, 3 where qhost never answered, 2 on a usage error', async () => {
     assert.equal((await hosts(['-H', 'nowhere'])).status, 1);
     const none = { ...sampleSnapshot(), hosts: noAnswer([], 'qhost: denied') };
     const { status, warnings } = await hosts([], fakeLiveSources(none));

@@ -31,7 +31,7 @@ interface Site {
 
 const configured = existsSync(SETTINGS_FILE) && `there is a ${SETTINGS_FILE}`;
 
-/** A site whose accounting file is `file`, and whose accounting DB belongs to whoever runs this. */
+/** A site whose accounting file is `file`, and whose accounting DB belongs to the user who runs the test. */
 function site(settings = '', store?: string): Site {
   const directory = temporaryDirectory();
   const file = join(directory, 'accounting');
@@ -50,16 +50,16 @@ function site(settings = '', store?: string): Site {
   };
 }
 
-/** Jobs whose lines tell only that they were submitted long ago, before, between and behind those of an hour ago. */
-async function neverStarted({ file, run }: Site): Promise<void> {
+/** Asserts that jobs that never started, whose lines have no end, get that of the job before them, else of the next. */
+async function datesNeverStarted({ file, run }: Site): Promise<void> {
   const start = Math.floor(fakeTerminal().now().getTime() / 1000) - 3700;
   const began = `${failedLine(900)}${sampleLine(1, { start })}`;
   writeFileSync(file, began);
   assert.equal((await run('import')).status, 0);
-  // What is new begins behind what was read before.
+  // The job before 901 was read by the first import.
   appendFileSync(file, `${failedLine(901)}${failedLine(901)}${sampleLine(2, { start: start + 60 })}${failedLine(902)}`);
   assert.equal((await run('import')).status, 0);
-  const told = async (...words: readonly string[]): Promise<readonly (readonly [number, string | null])[]> => {
+  const endsOf = async (...words: readonly string[]): Promise<readonly (readonly [number, string | null])[]> => {
     const { output, warnings } = await run(...words, '--since', '1d', '--json');
     const { records } = JSON.parse(output) as { records: { job_id: number; ended_at: string | null }[] };
     assert.equal(warnings, '');
@@ -72,8 +72,8 @@ async function neverStarted({ file, run }: Site): Promise<void> {
     [901, first],
     [902, second],
   ];
-  assert.deepEqual(await told('jobs', '--failed'), never);
-  assert.deepEqual(await told('owner', 'alice'), [[1, first], [2, second], ...never]);
+  assert.deepEqual(await endsOf('jobs', '--failed'), never);
+  assert.deepEqual(await endsOf('owner', 'alice'), [[1, first], [2, second], ...never]);
   const top = await run('top', 'owners', '--by', 'failed', '--since', '1d', '--json');
   const { groups } = JSON.parse(top.output) as {
     groups: { key: string; totals: { failed: number; records: number } }[];
@@ -89,35 +89,36 @@ async function neverStarted({ file, run }: Site): Promise<void> {
   assert.match(job.output, /never started/);
 }
 
-/** An accounting file that was imported, and a configuration that then says, or lacks, another name of the cluster. */
-async function imports({ directory, file, config, run }: Site): Promise<void> {
-  const name = (cluster: string): void =>
+/** Asserts that an imported file is refused under another name of the cluster, or none, until --cluster says so. */
+async function refusesOtherCluster({ directory, file, config, run }: Site): Promise<void> {
+  const setCluster = (cluster: string): void =>
     writeFileSync(config, readFileSync(config, 'utf8').replace(/^cluster = .*$/m, `cluster = "${cluster}"`));
-  const told = async (...words: readonly string[]): Promise<readonly unknown[]> => {
+  const importNow = async (...words: readonly string[]): Promise<readonly unknown[]> => {
     const { status, output, warnings } = await run('import', ...words);
     return [status, output.split('\n')[0], warnings];
   };
   writeFileSync(file, sampleLines(1, 40));
   assert.equal((await run('import')).status, 0);
   appendFileSync(file, sampleLine(41));
-  const says = (cluster: string): string =>
+  const refusal = (cluster: string): string =>
     `qmemacct: ${file}: its jobs are in the accounting DB as those of cluster cell, and would count again as those of ${cluster}; set cluster = "cell" in qmemacct.toml, or, if ${cluster} is its name from now on, say so once: "qmemacct import --cluster ${cluster}" continues after what is there\n`;
   for (const place of ['report_dir', 'digest_dir']) appendFileSync(config, `${place} = "${join(directory, place)}"\n`);
-  name('');
+  setCluster('');
   const { warnings } = await run('nightly', '--no-mail');
   assert.ok(warnings.includes('its jobs are in the accounting DB as those of cluster cell'), warnings);
-  name('new');
-  for (const more of [[], ['--dry-run'], ['--follow']]) assert.deepEqual(await told(...more), [2, '', says('new')]);
+  setCluster('new');
+  for (const more of [[], ['--dry-run'], ['--follow']])
+    assert.deepEqual(await importNow(...more), [2, '', refusal('new')]);
   const added = '1 line, 1 record added, 0 joined with records that were there';
-  assert.deepEqual(await told('--cluster', 'new'), [0, added, '']);
+  assert.deepEqual(await importNow('--cluster', 'new'), [0, added, '']);
   appendFileSync(file, sampleLine(42));
-  assert.deepEqual(await told(), [0, added, '']);
-  name('cell');
-  assert.equal((await told())[0], 2);
+  assert.deepEqual(await importNow(), [0, added, '']);
+  setCluster('cell');
+  assert.equal((await importNow())[0], 2);
 }
 
 describe('qmemacct import', () => {
-  it('takes the name of a cluster as the settings do', async () => {
+  it('accepts for --cluster the names that the settings accept', async () => {
     const { run, file } = site();
     writeFileSync(file, sampleLine(1));
     for (const name of ['a b', '(run)', 'x/y']) {
@@ -127,7 +128,7 @@ describe('qmemacct import', () => {
     assert.equal((await run('import', '--cluster', 'b-1.x_Y', file)).status, 0);
   });
 
-  it('imports what is new, tells what it did, and what could not be read', async () => {
+  it('imports each line once, and says what was added and what is unreadable', async () => {
     const { directory, file, run } = site();
     writeFileSync(file, `# a comment\n${sampleLines(1, 3)}gar\u001bbage\n`);
     const dry = await run('import', '--dry-run');
@@ -147,7 +148,7 @@ describe('qmemacct import', () => {
     assert.match(job.output, /The figures are Grid Engine's own/);
   });
 
-  it('prints what could not be read as JSON without what a terminal would obey', async () => {
+  it('prints unreadable lines as JSON without control characters', async () => {
     const { file, run } = site();
     writeFileSync(file, Buffer.from(`${sampleLine(1)}gar\u009b2Jbage\n`, 'latin1'));
     assert.equal((await run('import')).status, 0);
@@ -172,7 +173,7 @@ describe('qmemacct import', () => {
     assert.deepEqual([output.split(',')[0], warnings], ['1 line', '']);
   });
 
-  it('names the file that it can not read, and takes the others', async () => {
+  it("names a file that can't be read, and imports the others", async () => {
     const { file, directory, run } = site();
     writeFileSync(file, sampleLines(1, 3));
     const { status, output, warnings } = await run('import', '--json', join(directory, 'gone'), file);
@@ -182,34 +183,39 @@ describe('qmemacct import', () => {
     assert.deepEqual([added, problems.length], [3, 1]);
   });
 
-  it('says as which user it could not read', { skip: process.getuid?.() !== 0 && 'needs root' }, () => {
-    const { directory, file, config } = site();
-    const common = join(directory, 'cell', 'default', 'common');
-    const store = join(directory, 'store');
-    mkdirSync(common, { recursive: true });
-    writeFileSync(join(common, 'bootstrap'), '');
-    const set = (more: string): void =>
-      writeFileSync(config, `accounting = "${join(store, 'a.db')}"\ndeliver_as = "nobody"\n${more}`);
-    const run = (): string => {
-      const env = { PATH: '/usr/bin:/bin', SGE_ROOT: join(directory, 'cell'), SGE_CELL: 'default' };
-      const words = [COMMAND, 'import', '--config', config];
-      return spawnSync(process.execPath, words, { encoding: 'utf8', env }).stderr;
-    };
-    const denied = /can't be read: permission denied for user "nobody"; let that user read it .*"deliver_as"/;
-    writeFileSync(file, sampleLines(1, 3), { mode: 0o600 });
-    for (const path of [directory, join(directory, 'cell'), join(directory, 'cell', 'default')]) chmodSync(path, 0o755);
-    mkdirSync(store);
-    chownSync(store, 65_534, 65_534);
-    set(`accounting_files = ["${file}"]\n`);
-    assert.match(run(), denied);
-    // A directory that root may list, and who imports may not.
-    chmodSync(common, 0o700);
-    set('');
-    assert.match(run(), denied);
-  });
+  it(
+    "names the user for whom a file or a directory can't be read",
+    { skip: process.getuid?.() !== 0 && 'needs root' },
+    () => {
+      const { directory, file, config } = site();
+      const common = join(directory, 'cell', 'default', 'common');
+      const store = join(directory, 'store');
+      mkdirSync(common, { recursive: true });
+      writeFileSync(join(common, 'bootstrap'), '');
+      const set = (more: string): void =>
+        writeFileSync(config, `accounting = "${join(store, 'a.db')}"\ndeliver_as = "nobody"\n${more}`);
+      const run = (): string => {
+        const env = { PATH: '/usr/bin:/bin', SGE_ROOT: join(directory, 'cell'), SGE_CELL: 'default' };
+        const words = [COMMAND, 'import', '--config', config];
+        return spawnSync(process.execPath, words, { encoding: 'utf8', env }).stderr;
+      };
+      const denied = /can't be read: permission denied for user "nobody"; let that user read it .*"deliver_as"/;
+      writeFileSync(file, sampleLines(1, 3), { mode: 0o600 });
+      for (const path of [directory, join(directory, 'cell'), join(directory, 'cell', 'default')])
+        chmodSync(path, 0o755);
+      mkdirSync(store);
+      chownSync(store, 65_534, 65_534);
+      set(`accounting_files = ["${file}"]\n`);
+      assert.match(run(), denied);
+      // A directory that root may list, but not the user who imports.
+      chmodSync(common, 0o700);
+      set('');
+      assert.match(run(), denied);
+    },
+  );
 
   it(
-    "goes into the caller's own accounting DB where nothing is configured, for reports, top and advice",
+    "fills the caller's own accounting DB where nothing is configured, for report, top, owner and advise",
     { skip: configured },
     () => {
       const home = temporaryDirectory();
@@ -243,11 +249,11 @@ describe('qmemacct import', () => {
     },
   );
 
-  it('reads what rotation has made of the files that the settings name', async () => {
+  it('reads the rest of a configured file after its rotation, and says where the file is gone', async () => {
     const { directory, file, run } = site();
     writeFileSync(file, sampleLines(1, 3));
     assert.match((await run('import')).output, /^3 lines/);
-    // Written after the last import, and away before the next one.
+    // Written after the last import, and rotated away before the next.
     appendFileSync(file, sampleLine(4));
     renameSync(file, `${file}.1`);
     writeFileSync(file, sampleLine(5));
@@ -261,14 +267,14 @@ describe('qmemacct import', () => {
     assert.match(warnings, /accounting can't be read: it does not exist; check the name$/m);
   });
 
-  it('refuses what excludes each other', async () => {
+  it('refuses --follow with --dry-run, and --csv', async () => {
     const { status, warnings } = await site().run('import', '--follow', '--dry-run');
     assert.equal(status, 2);
     assert.match(warnings, /--follow and --dry-run exclude each other/);
     assert.equal((await site().run('import', '--csv')).status, 2);
   });
 
-  async function follows({ file, config, run }: Site, named: readonly string[] = []): Promise<void> {
+  async function followsRotation({ file, config, run }: Site, named: readonly string[] = []): Promise<void> {
     writeFileSync(file, sampleLines(1, 40));
     const words = ['import', ...named, '--follow', '--config', config];
     const child = spawn(process.execPath, [COMMAND, ...words], { stdio: 'pipe' });
@@ -284,7 +290,7 @@ describe('qmemacct import', () => {
     await hear(/40 records added/);
     appendFileSync(file, sampleLine(41));
     await hear(/1 line, 1 record added/);
-    // Written after the last look, and away before the next one.
+    // Written after the last look, and rotated away before the next.
     appendFileSync(file, sampleLine(72));
     renameSync(file, `${file}.0`);
     writeFileSync(file, sampleLines(42, 30));
@@ -294,34 +300,34 @@ describe('qmemacct import', () => {
     assert.match((await run('import')).output, /^nothing new/);
   }
 
-  it('follows the file through a rotation until it is told to stop', () => follows(site()));
+  it('follows a configured file through a rotation with --follow, until SIGTERM', () => followsRotation(site()));
 
-  it('follows a file that is named alike', () => {
+  it('follows a file that is named in the command, too', () => {
     const place = site();
-    return follows(place, [place.file]);
+    return followsRotation(place, [place.file]);
   });
 
-  it("takes no file as another cluster's a second time", () => imports(site()));
+  it('refuses to count a file again for another cluster', () => refusesOtherCluster(site()));
 
-  it('takes none in PostgreSQL, too', { skip: noPostgres }, async (t) => {
+  it('refuses to count a file again for another cluster in PostgreSQL, too', { skip: noPostgres }, async (t) => {
     const server = await startServer();
     t.after(() => server.remove());
-    await imports(site('', server.url(await server.database())));
+    await refusesOtherCluster(site('', server.url(await server.database())));
   });
 
-  it('puts jobs that never started where their lines stand', () => neverStarted(site()));
+  it('dates jobs that never started by the lines around them', () => datesNeverStarted(site()));
 
-  it('puts them there in PostgreSQL, too', { skip: noPostgres }, async (t) => {
+  it('dates jobs that never started by the lines around them in PostgreSQL, too', { skip: noPostgres }, async (t) => {
     const server = await startServer();
     t.after(() => server.remove());
-    await neverStarted(site('', server.url(await server.database())));
+    await datesNeverStarted(site('', server.url(await server.database())));
   });
 
-  it('follows it into PostgreSQL, too', { skip: noPostgres }, async (t) => {
+  it('follows a configured file into PostgreSQL, too', { skip: noPostgres }, async (t) => {
     const server = await startServer();
     t.after(() => server.remove());
     const name = await server.database();
-    await follows(site('', server.url(name)));
+    await followsRotation(site('', server.url(name)));
     const [row] = await server.run(name, 'SELECT count(*) AS records FROM qmemacct.record');
     assert.deepEqual(row, { records: 72 });
   });

@@ -13,7 +13,7 @@ const GIB = 1024 ** 3;
 const directory = temporaryDirectory();
 const database = join(directory, 'accounting.db');
 
-/** Killed, with address spaces above h_vmem and a quarter of it in use; Grid Engine's line came without a maxvmem. */
+/** A killed job with address spaces above h_vmem and a quarter of h_vmem in use. Its accounting line has no maxvmem. */
 const killed = {
   ...modest,
   exit_status: 137,
@@ -37,8 +37,8 @@ async function job(dialect: string, ...words: readonly string[]): Promise<string
   return terminal.output().replace(/\s+/g, ' ');
 }
 
-describe('qmemacct job, of a Grid Engine that the configuration names', () => {
-  it('judges the end by what that one adds up', async () => {
+describe('qmemacct job with grid_engine in the configuration', () => {
+  it('judges a kill at h_vmem by what that Grid Engine adds up: address spaces or memory', async () => {
     const summing = /Probable cause: Grid Engine's own kill at h_vmem\. It had an address space .* at least 4\.2/;
     for (const dialect of ['sge6.2', 'ogs', 'univa']) assert.match(await job(dialect), summing);
     for (const dialect of ['sge8.1.9', 'daimh']) {
@@ -49,10 +49,10 @@ describe('qmemacct job, of a Grid Engine that the configuration names', () => {
     assert.match(await job('unknown', '--full'), /open Grid Engine's own kill at h_vmem: it held/);
   });
 
-  it('does so in JSON, too', async () => {
+  it('names the causes in JSON in the same way', async () => {
     const causes = async (dialect: string): Promise<unknown> => {
       const found = JSON.parse(await job(dialect, '--json')) as { causes: readonly { causes: readonly string[] }[] };
-      return found.causes.map((one) => one.causes);
+      return found.causes.map((run) => run.causes);
     };
     assert.deepEqual(await causes('sge6.2'), [['h_vmem']]);
     assert.notDeepEqual(await causes('sge8.1.9'), [['h_vmem']]);

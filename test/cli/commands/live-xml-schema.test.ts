@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeLiveSources } from '../fake-live-sources';
 import { fakeTerminal } from '../fake-terminal';
 
-/** Of Debian's gridengine-client. */
+/** From Debian's package gridengine-client. */
 const SCHEMA = '/usr/share/gridengine/util/resources/schemas/qstat/qstat.xsd';
 const skip = existsSync(SCHEMA) ? (missingTools('xmllint') ?? false) : 'no schema of qstat here';
 
@@ -23,7 +23,7 @@ function changed(text: string, from: RegExp, to: string): string {
 }
 
 /**
- * Grid Engine's schema as its own client keeps to it, which names no namespace, has `full_job_name` before the parallel
+ * Grid Engine's schema, changed to what its own client prints: no namespace, `full_job_name` before the parallel
  * environment, values as the text of their elements, and the reserved slots after the used ones.
  */
 function schemaOfClient(): string {
@@ -49,15 +49,15 @@ function assertValid(schema: string, xml: string, what: string): void {
   assert.equal(status, 0, `${what}: ${stderr}`);
 }
 
-it("jobs as XML keep to Grid Engine's schema as far as qstat does", { skip }, async () => {
+it("live --xml is valid by Grid Engine's schema, as far as qstat's own output is", { skip }, async () => {
   const schema = schemaOfClient();
   const recorded = join(packageRoot(), 'test', 'gridengine', 'fixtures', '8.1.9');
   for (const name of ['busy.qstat-r', 'busy.qstat-f-F', 'host-down.qstat-r'])
     assertValid(schema, readFileSync(join(recorded, `${name}.xml`), 'utf8'), name);
   for (const words of [['live'], ['live', '--pending'], ['live', '--full', '--pending']]) {
     const terminal = fakeTerminal({ now: () => new Date(AT + 3000) });
-    const given = [...words, '--xml', '--config', '/dev/null'];
-    await runProgram(given, '1.2.3', terminal, { sources: fakeLiveSources() });
+    const args = [...words, '--xml', '--config', '/dev/null'];
+    await runProgram(args, '1.2.3', terminal, { sources: fakeLiveSources() });
     assertValid(schema, terminal.output(), words.join(' '));
   }
 });

@@ -42,7 +42,7 @@ async function jobs(...words: readonly string[]): Promise<readonly string[]> {
 }
 
 describe('qmemacct live', () => {
-  it('shows the jobs that run', async () => {
+  it('shows the running jobs, and none that wait', async () => {
     const { status, output, warnings } = await live([]);
     assert.deepEqual([status, warnings], [0, '']);
     assert.match(output, /^12 running in cluster default +13:00:00, 3 s old\n\njob +owner +name /);
@@ -50,14 +50,14 @@ describe('qmemacct live', () => {
     assert.doesNotMatch(output, /Waiting/);
   });
 
-  it('prints the XML of qstat, alone', async () => {
+  it('prints the XML of qstat with --xml, and refuses other formats with it', async () => {
     const { status, output } = await live(['--xml', '-o', 'bob']);
     assert.deepEqual([status, output.match(/<JB_owner>bob</g)?.length], [0, 2]);
     const wrong = [['--xml', '--json'], ['--xml', '--at-risk'], ['--xml', '--watch'], ['--full']];
     for (const words of wrong) assert.equal((await live(words)).status, 2, words.join(' '));
   });
 
-  it('filters, by all that is asked for', async () => {
+  it('shows only jobs that match all filters', async () => {
     assert.deepEqual(await jobs('--owner', 'bob', '--sort', 'job'), ['103', '104']);
     assert.deepEqual(await jobs('-o', 'b*,dave', '--sort', 'job'), ['103', '104', '106']);
     assert.deepEqual(await jobs('--owner', 'bob', '--job', '104'), ['104']);
@@ -73,7 +73,7 @@ describe('qmemacct live', () => {
     assert.deepEqual(await jobs('--sort', 'risk', '--limit', '1'), ['101']);
   });
 
-  it('shows what waits with --pending, and asks for it only then', async () => {
+  it('shows waiting jobs with --pending, and asks Grid Engine for them only then', async () => {
     const sources = fakeLiveSources();
     const { output } = await live(['--pending'], sources);
     assert.match(output, /\nWaiting: 2 jobs\njob .*\n201\.1-100:1 +alice /);
@@ -86,14 +86,14 @@ describe('qmemacct live', () => {
     );
   });
 
-  it('ends with 1 where nothing is like that', async () => {
+  it('ends with status 1 where no job matches', async () => {
     const { status, output } = await live(['--owner', 'nobody']);
     assert.equal(status, 1);
     assert.match(output, /\nNo running job matches\.\n/);
     assert.equal((await live(['--owner', 'nobody', '--csv'])).output.split('\n').length, 2);
   });
 
-  it('tells problems beside the answer', async () => {
+  it('warns of problems beside the answer, without control characters', async () => {
     const old = { ...sampleSnapshot(), running: { ...sampleSnapshot().running, problem: 'qmaster is down\u001b[2J' } };
     const { status, output, warnings } = await live([], fakeLiveSources(old, sampleRecords(), 'no server'));
     assert.equal(status, 0);
@@ -101,14 +101,14 @@ describe('qmemacct live', () => {
     assert.equal(warnings, 'qmemacct: qmaster is down\\x1b[2J\nqmemacct: no server\n');
   });
 
-  it('goes without the figures of samplers where they can not be had', async () => {
+  it("warns where the samplers' figures can't be read, and ends with status 0", async () => {
     const sources = { ...fakeLiveSources(), running: () => Promise.reject(new Error('database is locked')) };
     const { status, warnings } = await live([], sources);
     assert.equal(status, 0);
     assert.match(warnings, /the figures of our own samplers are missing: database is locked/);
   });
 
-  it('ends with 3 where nothing is known at all', async () => {
+  it('ends with status 3 where Grid Engine has never answered', async () => {
     const none = snapshot({ hosts: noAnswer([], 'qhost: qmaster can not be reached'), running: noAnswer([]) });
     const { status, output, warnings } = await live([], fakeLiveSources(none, []));
     assert.deepEqual([status, output, warnings], [3, '', 'qmemacct: qhost: qmaster can not be reached\n']);
@@ -116,7 +116,7 @@ describe('qmemacct live', () => {
     assert.match(silent.warnings, /Grid Engine has not answered yet/);
   });
 
-  it('knows an h_vmem that is consumable JOB from what samplers say', async () => {
+  it("learns from the samplers' records whether h_vmem is per job or per slot", async () => {
     const of = snapshot({
       running: answer([
         listed(1, 'all.q@node01', { slots: 4, requests: [{ complex: 'h_vmem', value: '4G', kind: 'hard' }] }),
@@ -130,7 +130,7 @@ describe('qmemacct live', () => {
     assert.deepEqual([await limitOf('job'), await limitOf('slot')], [4 * GIB, 16 * GIB]);
   });
 
-  it('ends with 2 on a usage error', async () => {
+  it('ends with status 2 on a usage error', async () => {
     for (const words of [
       ['--sort', 'colour'],
       ['--limit', '0'],
@@ -169,18 +169,18 @@ describe('qmemacct live --at-risk', () => {
     assert.equal(end, '');
   });
 
-  it('knows how soon', async () => {
+  it('shows only jobs that reach their limit within --within, and that the filters select', async () => {
     assert.doesNotMatch((await live(['--at-risk', '--within', '30m'])).output, /101/);
     assert.match((await live(['--at-risk', '--within', '1h'])).output, /101/);
     assert.deepEqual(await jobs('--at-risk', '--owner', 'alice'), ['101']);
     assert.deepEqual(await jobs('--at-risk', '--limit', '1'), ['107']);
   });
 
-  it('is silent where nothing is at risk, for a mail', async () => {
+  it('prints nothing where no job is at risk, so that cron sends no mail', async () => {
     assert.deepEqual(await live(['--at-risk', '--owner', 'bob']), { status: 1, output: '', warnings: '' });
   });
 
-  it('has no colours, on a terminal neither', async () => {
+  it('prints no colours, not even on a terminal', async () => {
     const { output } = await live(['--at-risk'], fakeLiveSources(), {
       isTTY: true,
       columns: 80,

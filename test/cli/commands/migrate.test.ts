@@ -15,7 +15,7 @@ function run(...words: readonly string[]): Promise<Answer> {
   return runCommand(words);
 }
 
-it('migrate does not speak of going on where there is no file to begin with', async () => {
+it('migrate does not promise to continue where the file to read is missing', async () => {
   const path = join(temporaryDirectory(), 'none.db');
   const { status, warnings } = await run('migrate', path, 'postgres://nowhere.invalid/db');
   assert.equal(status, 3);
@@ -23,19 +23,16 @@ it('migrate does not speak of going on where there is no file to begin with', as
   assert.doesNotMatch(warnings, /continues where it stopped/);
 });
 
-describe('migrate', { skip: noPostgres }, () => {
+describe('migrate into PostgreSQL', { skip: noPostgres }, () => {
   let server: Server;
   before(async () => void (server = await startServer()));
   after(() => server.remove());
 
-  function file(): string {
-    const directory = temporaryDirectory();
-    return join(directory, 'accounting.db');
-  }
-  const plain = ({ record, ended, provenance }: StoredRecord): unknown => ({ record, ended, provenance });
+  const newPath = (): string => join(temporaryDirectory(), 'accounting.db');
+  const comparable = ({ record, ended, provenance }: StoredRecord): unknown => ({ record, ended, provenance });
 
-  it('takes everything over, with the rank of every value, and again what came late', async (t) => {
-    const path = file();
+  it('copies everything with its provenance, and later only what has changed since', async (t) => {
+    const path = newPath();
     const sqlite = openSqliteHistory(path, 0o600);
     t.after(() => sqlite.close());
     const { next } = realisticRecords(7);
@@ -69,7 +66,7 @@ describe('migrate', { skip: noPostgres }, () => {
     t.after(() => postgres.close());
     for (const id of [5, 6, ...jobs.slice(0, 40).map((record) => record.job_id)]) {
       const [there, here] = [await sqlite.job({ job_id: id }), await postgres.job({ job_id: id })];
-      assert.deepEqual(here.records.map(plain), there.records.map(plain));
+      assert.deepEqual(here.records.map(comparable), there.records.map(comparable));
     }
     assert.deepEqual(await postgres.importedFiles(), [importedFile]);
     assert.deepEqual(await postgres.unreadableLines('cell', 9), [{ path: '/x', ...unreadable[0] }]);
@@ -78,7 +75,7 @@ describe('migrate', { skip: noPostgres }, () => {
     for (const name of ['records', 'jobs', 'failed', 'unsampled'] as const)
       assert.equal(here.totals[name], there.totals[name]);
 
-    // Both are delivered to in the meantime.
+    // Meanwhile, records are delivered to both stores.
     await sqlite.merge([job(1000, T0), { ...own, revision: T0 + 5, processes: 7 }]);
     await postgres.merge([job(1001, T0)]);
     const second = await run('migrate', path, url, '--json');
@@ -87,8 +84,8 @@ describe('migrate', { skip: noPostgres }, () => {
     assert.equal((await postgres.job({ job_id: 5 })).records[0]?.record.processes, 7);
   });
 
-  it('says what is missing', async () => {
-    const path = file();
+  it('says that the file or the preparation of the database is missing', async () => {
+    const path = newPath();
     const url = server.url(await server.database());
     const none = await run('migrate', path, url);
     assert.equal(none.status, 3);
@@ -105,7 +102,7 @@ describe('migrate', { skip: noPostgres }, () => {
     assert.equal((await run('migrate', path, server.url('unprepared'))).status, 0);
   });
 
-  it('is prepared by an admin who is no superuser, as managed PostgreSQL has them; another is told what he lacks', async () => {
+  it('is prepared by "database init", which needs the owner of the database with CREATEROLE, not a superuser', async () => {
     for (const role of ['managed LOGIN CREATEROLE CREATEDB', 'poor LOGIN CREATEDB'])
       await server.run('postgres', `CREATE ROLE ${role}`);
     for (const role of ['managed', 'poor']) await server.run('postgres', `CREATE DATABASE of_${role} OWNER ${role}`);

@@ -11,17 +11,17 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
 import { fakeHistory, fakeReport } from '../nightly/fake-night';
 
-interface Place {
+interface Site {
   readonly directory: string;
   readonly options: NightlyCommandOptions;
   readonly steps: NightSteps;
   readonly terminal: FakeTerminal;
   readonly run: (changes?: Partial<NightlyCommandOptions>) => Promise<number>;
-  /** What the host's sendmail was given: recipients, in order. */
+  /** The recipients that the host's sendmail was given, in order. */
   readonly mails: () => readonly string[];
 }
 
-function place(more = '', steps: Partial<NightSteps> = {}, admins = '["ops"]'): Place {
+function site(settings = '', steps: Partial<NightSteps> = {}, admins = '["ops"]'): Site {
   const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
   const sendmail = join(directory, 'sendmail');
@@ -38,10 +38,10 @@ function place(more = '', steps: Partial<NightSteps> = {}, admins = '["ops"]'): 
     `digest_dir = "${directory}/digest"`,
     `mail_server = "${sendmail}"`,
     `mail_admins = ${admins}`,
-    more,
+    settings,
   ];
   writeFileSync(config, `${lines.join('\n')}\n`);
-  const real: NightSteps = {
+  const allSteps: NightSteps = {
     openStore: () => Promise.resolve(fakeHistory([])),
     openReader: () => Promise.resolve(fakeHistory([])),
     importAccounting: () => Promise.resolve('nothing new'),
@@ -53,16 +53,16 @@ function place(more = '', steps: Partial<NightSteps> = {}, admins = '["ops"]'): 
   return {
     directory,
     options,
-    steps: real,
+    steps: allSteps,
     terminal,
-    run: (changes = {}) => nightly({ ...options, ...changes }, terminal, real),
+    run: (changes = {}) => nightly({ ...options, ...changes }, terminal, allSteps),
     mails: () => (existsSync(sent) ? readFileSync(sent, 'utf8').trim().split('\n') : []),
   };
 }
 
 describe('nightly', () => {
-  it('does the night, says so in one line, and has nothing to do the next time', async () => {
-    const { run, terminal, mails } = place('mail_owners = "all"');
+  it('does the last night, says so in one line, and has nothing to do when it runs again', async () => {
+    const { run, terminal, mails } = site('mail_owners = "all"');
     assert.equal(await run(), 0, terminal.warnings());
     assert.equal(terminal.output(), 'done: 2026-11-20; 3 mails sent\n');
     assert.deepEqual(mails(), ['root', 'alice', 'ops']);
@@ -72,15 +72,19 @@ describe('nightly', () => {
     assert.equal(terminal.warnings(), '');
   });
 
-  it('sends a digest to who asked for it', { skip: process.getuid?.() !== 0 && 'asks as root' }, async () => {
-    const { run, directory, mails } = place('mail_owners = "listed"');
-    writeChoice(join(directory, 'digest'), 'on');
-    assert.equal(await run(), 0);
-    assert.deepEqual(mails(), ['root', 'ops']);
-  });
+  it(
+    'sends a digest only to an owner who asked for it',
+    { skip: process.getuid?.() !== 0 && 'needs root' },
+    async () => {
+      const { run, directory, mails } = site('mail_owners = "listed"');
+      writeChoice(join(directory, 'digest'), 'on');
+      assert.equal(await run(), 0);
+      assert.deepEqual(mails(), ['root', 'ops']);
+    },
+  );
 
-  it('--dry-run tells, and does nothing', async () => {
-    const { run, terminal, mails, directory } = place('mail_owners = "all"\nmail_domain = "example.org"');
+  it('--dry-run lists what would be done, and does nothing', async () => {
+    const { run, terminal, mails, directory } = site('mail_owners = "all"\nmail_domain = "example.org"');
     assert.equal(await run({ dryRun: true }), 0);
     assert.deepEqual(terminal.output().trim().split('\n'), [
       `import, roll-up and prune in ${directory}/accounting.db`,
@@ -95,8 +99,8 @@ describe('nightly', () => {
     assert.match(terminal.output(), /nothing to do: every night is done\n$/);
   });
 
-  it('--dry-run of a new site says that the accounting DB is made', async () => {
-    const { run, terminal, directory } = place('mail_owners = "all"', { openReader: nightSteps.openReader });
+  it('--dry-run says that a new site gets an accounting DB, and fails where its directory is missing', async () => {
+    const { run, terminal, directory } = site('mail_owners = "all"', { openReader: nightSteps.openReader });
     assert.equal(await run({ dryRun: true }), 0);
     assert.deepEqual(terminal.output().trim().split('\n'), [
       `make the accounting DB ${directory}/accounting.db`,
@@ -110,8 +114,8 @@ describe('nightly', () => {
     await assert.rejects(run({ dryRun: true }), /none\/a\.db: it does not exist/);
   });
 
-  it('--force --dry-run tells what --force does: the last night again, each mail once', async () => {
-    const { run, terminal, mails } = place('', {}, '["ops", "ops"]');
+  it('--force --dry-run lists what --force does: the last night again, each mail once', async () => {
+    const { run, terminal, mails } = site('', {}, '["ops", "ops"]');
     await run();
     assert.equal(await run({ force: true, dryRun: true }), 0);
     assert.deepEqual(terminal.output().match(/2026-11-20: .*/g), ['2026-11-20: report, mail to ops']);
@@ -119,25 +123,25 @@ describe('nightly', () => {
     assert.deepEqual(mails(), ['ops', 'ops']);
   });
 
-  it('tells what failed, with status 3', async () => {
+  it('names the step that failed, and ends with status 3', async () => {
     const failing = { importAccounting: () => Promise.reject(new Error('accounting: no such file')) };
-    const { run, terminal, mails } = place('', failing);
+    const { run, terminal, mails } = site('', failing);
     assert.equal(await run(), 3);
     assert.equal(terminal.warnings(), 'qmemacct: import: accounting: no such file\n');
     assert.equal(terminal.output(), 'to be tried again: 2026-11-20; 1 mail sent; 1 problem\n');
     assert.deepEqual(mails(), ['ops']);
   });
 
-  it('tells programs the same as JSON', async () => {
-    const { run, terminal } = place();
+  it('prints its result as JSON', async () => {
+    const { run, terminal } = site();
     assert.equal(await run({ json: true }), 0);
     const { schema, done, mails } = JSON.parse(terminal.output()) as Record<string, unknown>;
     assert.deepEqual([schema, done], [1, ['2026-11-20']]);
     assert.deepEqual(mails, { sent: 1, before: 0, refused: 0, doubt: 0, left: 0 });
   });
 
-  it('makes its report also where the mail settings are wrong, and says so', async () => {
-    const { run, terminal, directory, mails } = place('mail_domain = "no domain"');
+  it('writes its report even where the mail settings are wrong, and says what is wrong', async () => {
+    const { run, terminal, directory, mails } = site('mail_domain = "no domain"');
     assert.equal(await run(), 3);
     assert.match(terminal.warnings(), /mail: mail_domain = "no domain"/);
     assert.match(terminal.output(), /to be tried again: 2026-11-20/);
@@ -145,8 +149,8 @@ describe('nightly', () => {
     assert.deepEqual(mails(), []);
   });
 
-  it('leaves it to another one that is at it', async () => {
-    const { run, directory } = place();
+  it('is refused while another nightly job runs', async () => {
+    const { run, directory } = site();
     const ledger = openLedger(
       ledgerDirectory({ accounting: `${directory}/a.db`, report_dir: '', state_dir: '' }),
       'x 1',
@@ -157,8 +161,8 @@ describe('nightly', () => {
     assert.equal(await run(), 0);
   });
 
-  it('shows on a terminal how far it is', async () => {
-    const { options, steps } = place();
+  it('shows its progress on a terminal', async () => {
+    const { options, steps } = site();
     const terminal = fakeTerminal({ isTTY: true, now: () => new Date(2026, 10, 21, 3) });
     assert.equal(await nightly(options, terminal, steps), 0);
     assert.match(
@@ -168,8 +172,8 @@ describe('nightly', () => {
     assert.ok(terminal.output().includes('\r\u001b[Kmails of 2026-11-20: 0 of 1'));
   });
 
-  it('refuses what makes no sense', async () => {
-    const { options } = place();
+  it('refuses --csv, and a --date that is no day or not over yet', async () => {
+    const { options } = site();
     const refused = async (...words: string[]): Promise<string> => {
       const terminal = fakeTerminal({ now: () => new Date(2026, 10, 21, 3) });
       assert.equal(await runProgram(['--config', options.config, 'nightly', ...words], '0', terminal), 2);

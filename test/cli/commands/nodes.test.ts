@@ -70,19 +70,19 @@ async function nodes(
 }
 
 describe('qmemacct nodes', () => {
-  it('shows every host, totals first, the worst first', async () => {
+  it('shows the totals, then every host, the worst first', async () => {
     const { status, output, warnings } = await nodes();
     assert.deepEqual([status, warnings], [0, '']);
     assertGolden('nodes', output.trimEnd().split('\n'));
   });
 
-  it('says where it knows no hosts but those with a heartbeat', async () => {
+  it("warns that hosts without a heartbeat are not listed where Grid Engine can't list them", async () => {
     const { output, warnings } = await nodes({}, [OK], 'qconf is not here');
     assert.match(output, /^1 host: 1 ok; /);
     assert.match(warnings, /without a heartbeat are not listed: qconf is not here/);
   });
 
-  it('waits a few seconds at most for what Grid Engine says', async () => {
+  it('gives Grid Engine 5 seconds to list its hosts', async () => {
     let seconds = NaN;
     const hosts: NodesSources['hosts'] = (_env, { command_timeout: timeout }) => {
       seconds = timeout;
@@ -92,7 +92,7 @@ describe('qmemacct nodes', () => {
     assert.equal(seconds, 5);
   });
 
-  it('gives programs the same', async () => {
+  it('prints the same totals and hosts as JSON and CSV', async () => {
     const { totals, nodes: all } = JSON.parse((await nodes({ json: true })).output) as {
       readonly totals: object;
       readonly nodes: readonly {
@@ -113,13 +113,13 @@ describe('qmemacct nodes', () => {
     assert.match(others.join('\n'), /^node07,warning,"?2 sources fail: ipmi, rapl"?,.*,ipmi rapl$/m);
   });
 
-  it('calls a host of Grid Engine that fell silent long ago critical, not only unknown', async () => {
+  it('shows a Grid Engine host without a heartbeat for a week as critical, not as unknown', async () => {
     const { status, output } = await nodes({ check: true }, NODES.slice(-1), ['gone.cluster.example']);
     assert.equal(status, 2);
     assert.match(output, /^QMEMACCT CRITICAL - 1 host, 1 not ok: gone: no heartbeat for 8d 0h /);
   });
 
-  it('answers a check with a line and its status', async () => {
+  it('--check prints one line and ends with the status that monitoring expects', async () => {
     const check = { check: true };
     const well = await nodes(check, [OK], ['node01']);
     assert.deepEqual(

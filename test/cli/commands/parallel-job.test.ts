@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
-/** What a login node tells of jobs that run, or ran, elsewhere. */
+// All jobs here run, or ran, on other hosts than this one.
 
 const directory = temporaryDirectory();
 const database = join(directory, 'accounting.db');
@@ -59,8 +59,8 @@ async function output(...words: readonly string[]): Promise<string> {
   return terminal.output();
 }
 
-describe('qmemacct job, of a parallel job', () => {
-  it('shows it as a whole', async () => {
+describe('qmemacct job for a parallel job', () => {
+  it('shows the job as a whole, and each slave task with --tasks', async () => {
     const text = await output('job', '4800', '--full');
     assert.match(text, /^Job 4800 {2}cfd_solve /);
     assert.match(text, /3 hosts · 48 slots \(orte\)/);
@@ -68,7 +68,7 @@ describe('qmemacct job, of a parallel job', () => {
     assert.match(await output('job', '4800', '--tasks'), /^Tasks +host +pe task/m);
   });
 
-  it('gives the sum beside the records', async () => {
+  it('prints the sum over its hosts beside the records in JSON', async () => {
     const { records, sums } = JSON.parse(await output('job', '4800', '--json')) as {
       records: { pe_task_id: string | null; granted_hosts: unknown }[];
       sums: { hosts: { host: string; seen: boolean }[]; attempt: number; peak_rss: { lower_bytes: number } }[];
@@ -86,25 +86,25 @@ describe('qmemacct job, of a parallel job', () => {
   });
 });
 
-describe('qmemacct job, of a job that runs on another host', () => {
-  it('shows its last heartbeat, and where it is going', async () => {
+describe('qmemacct job for a job that runs on another host', () => {
+  it('shows the figures of the last heartbeat, and when the job will reach its limit', async () => {
     const text = await output('job', '4901');
     assert.match(text, /running, 43 s ago$/m);
     assert.match(text, /these are the figures of 43 s ago/);
     assert.match(text, /At this rate it reaches its limit at 13:\d\d: /);
   });
 
-  it('does not call running what has sent no heartbeat for hours', async () => {
+  it('does not show a job as running after hours without a heartbeat', async () => {
     const text = await output('job', '4902');
     assert.match(text, /no heartbeat since 2026-11-21 10:00:00$/m);
     assert.doesNotMatch(text, /At this rate/);
     const owned = await output('owner', 'bob', '--since', '2d');
     assert.match(owned, /4902 .* no heartbeat since 2026-11-21 10:00:00/);
     assert.match(owned, /4901 .* running, 43 s ago/);
-    assert.match(await output('owner', 'bob', '--since', '2d'), /4903 .* 3 running/);
+    assert.match(owned, /4903 .* 3 running/);
   });
 
-  it('shows a parallel one as a whole, as old as its oldest part', async () => {
+  it('shows a parallel job as a whole, as old as its oldest heartbeat', async () => {
     const text = await output('job', '4903');
     assert.match(text, /running, 50 s ago$/m);
     assert.match(text, /At this rate it reaches its limit on node0[12] at /);

@@ -11,7 +11,7 @@ import { ordinary, selfReported } from '../../report/sample-records';
 import { COMMAND, NOBODY, notRoot, qmemacct, runCommand, type Answer } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-/** A site whose own job 1 is of node17, and a user who has run nothing privately yet. */
+/** A site that knows a job 1, and a user who has no private runs yet. */
 async function newUser(): Promise<(...words: readonly string[]) => ReturnType<typeof qmemacct>> {
   const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
@@ -23,7 +23,7 @@ async function newUser(): Promise<(...words: readonly string[]) => ReturnType<ty
 }
 
 describe('a private run', () => {
-  it('has a name that is not a job number, by which it is shown, and lists say so', async () => {
+  it('is called run-1, which "job" and "jobs" tell apart from job 1', async () => {
     const user = await newUser();
     const run = user('run', '--', 'sleep', '0.3');
     assert.equal(run.status, 0, run.stderr);
@@ -46,30 +46,30 @@ describe('a private run', () => {
   });
 });
 
-describe('a private run that nothing can be written for', () => {
-  /** What a command of exit status 7 comes to under a file size limit (KiB). */
-  function under(limit: number): { readonly status: number | null; readonly stderr: string } {
+describe('a private run under a limit of file sizes', () => {
+  /** Runs a command that exits with status 7 privately, under a file size limit (KiB). */
+  function runUnder(limit: number): { readonly status: number | null; readonly stderr: string } {
     const words = [process.execPath, COMMAND, 'run', '--', 'sh', '-c', 'exit 7'];
     const env = { PATH: process.env.PATH, HOME: temporaryDirectory(), SGE_ROOT: '/nonexistent' };
     return spawnSync('bash', ['-c', `ulimit -f ${limit}; exec "$@"`, 'bash', ...words], { encoding: 'utf8', env });
   }
 
-  it('is not begun, in a line with the fix', () => {
-    const { status, stderr } = under(0);
+  it('is not started where nothing can be written, and one line says what to do', () => {
+    const { status, stderr } = runUnder(0);
     assert.equal(status, 3);
     assert.match(stderr, /^qmemacct: \S+: EFBIG: .*; nothing was run: make room there, or .*\n$/);
   });
 
-  it('ends as its command does where its figures are lost', () => {
-    const { status, stderr } = under(8);
+  it('ends with the status of its command where only its figures are lost', () => {
+    const { status, stderr } = runUnder(8);
     assert.equal(status, 7);
     assert.match(stderr, /^qmemacct: no figures: .*\n$/);
   });
 });
 
-describe('sums', () => {
-  /** A site with a job of a week ago, and a user's own store with a private run and a job of an imported accounting file. */
-  async function counting(): Promise<(...words: readonly string[]) => string> {
+describe('sums and exports', () => {
+  /** A site with one job, and a user whose own store has two private runs and a job of an imported accounting file. */
+  async function siteWithOwnStore(): Promise<(...words: readonly string[]) => string> {
     const directory = temporaryDirectory();
     const config = join(directory, 'qmemacct.toml');
     writeFileSync(config, `accounting = "${directory}/site.db"\nrun_dir = "${directory}/none"\nlistener = false\n`);
@@ -93,38 +93,38 @@ describe('sums', () => {
   }
 
   it('leave private runs out beside the jobs of a cluster', async () => {
-    const told = await counting();
-    assert.match(told('top', 'names'), /^Top names by unused memory +2 jobs and array tasks\n(?![^]*mine)/);
-    assert.match(told('report'), /^Memory report of imported, site +2 jobs and array tasks\n(?![^]*mine)/);
-    const exported = told('export', 'records', '--columns', 'cluster');
+    const command = await siteWithOwnStore();
+    assert.match(command('top', 'names'), /^Top names by unused memory +2 jobs and array tasks\n(?![^]*mine)/);
+    assert.match(command('report'), /^Memory report of imported, site +2 jobs and array tasks\n(?![^]*mine)/);
+    const exported = command('export', 'records', '--columns', 'cluster');
     assert.deepEqual(exported.trimEnd().split('\n'), ['cluster', 'site', 'imported']);
-    assert.match(told('replay'), /: 2 jobs,/);
-    const list = told('jobs');
+    assert.match(command('replay'), /: 2 jobs,/);
+    const list = command('jobs');
     assert.match(
       list,
       /^Jobs +2 jobs and array tasks\n[^]*mine[^]*\n2 self-reported by the owner: not in the site's sums\n$/,
     );
     assert.doesNotMatch(list, /records shown/);
-    assert.match(told('jobs', '--limit', '2'), /^Jobs +2 jobs and array tasks\n[^]*\n2 of 4 records shown/);
-    assert.match(told('jobs', '--sort', 'peak'), /^Jobs +2 jobs and array tasks\n[^]*mine/);
+    assert.match(command('jobs', '--limit', '2'), /^Jobs +2 jobs and array tasks\n[^]*\n2 of 4 records shown/);
+    assert.match(command('jobs', '--sort', 'peak'), /^Jobs +2 jobs and array tasks\n[^]*mine/);
   });
 
-  it('are of private runs where these are asked for, or all there is', async () => {
-    const told = await counting();
+  it('count private runs where these are chosen, or nothing else matches', async () => {
+    const command = await siteWithOwnStore();
     for (const words of [
       ['--cluster', '(run)'],
       ['--name', 'mine'],
     ]) {
-      assert.match(told('jobs', ...words), /^Jobs: .* +2 jobs and array tasks\n/);
-      assert.match(told('top', 'names', '--by', 'jobs', ...words), / 2 jobs and array tasks\n[^]*mine/);
-      assert.match(told('export', 'records', '--columns', 'cluster', ...words), /^cluster\n\(run\)\n\(run\)\n$/);
+      assert.match(command('jobs', ...words), /^Jobs: .* +2 jobs and array tasks\n/);
+      assert.match(command('top', 'names', '--by', 'jobs', ...words), / 2 jobs and array tasks\n[^]*mine/);
+      assert.match(command('export', 'records', '--columns', 'cluster', ...words), /^cluster\n\(run\)\n\(run\)\n$/);
     }
-    assert.match(told('report', '--cluster', '(run)'), /^Memory report of \(run\) +2 jobs and array tasks\n/);
+    assert.match(command('report', '--cluster', '(run)'), /^Memory report of \(run\) +2 jobs and array tasks\n/);
   });
 });
 
 describe('a user whom no name service knows', { skip: notRoot }, () => {
-  it('is asked for, measured and advised under the number', () => {
+  it('is named by uid in "owner", and "run", "job last" and "advise" work', () => {
     const uid = 1_999_900_001;
     const directory = temporaryDirectory(0o755);
     const home = join(directory, 'home');
@@ -149,22 +149,22 @@ describe('a user whom no name service knows', { skip: notRoot }, () => {
   });
 });
 
-describe("a user's own accounting DB that is closed", { skip: notRoot }, () => {
-  it('is for the user to open', async () => {
+describe("an accounting DB of the user's own that the user can't open", { skip: notRoot }, () => {
+  it('is reported with the chmod that opens it, or the advice to ask an admin', async () => {
     const home = temporaryDirectory(0o755);
     const directory = join(home, 'state', 'qmemacct');
     const path = join(directory, 'accounting.db');
     mkdirSync(directory, { recursive: true });
     await openSqliteStore(path, 0o600).close();
     for (const own of [directory, path]) chownSync(own, NOBODY, NOBODY);
-    const told = (): string =>
+    const jobsError = (): string =>
       qmemacct(['jobs', '--accounting', path], { uid: NOBODY, env: { HOME: home } }).stderr.trimEnd();
     chmodSync(path, 0);
-    assert.match(told(), new RegExp(`user "nobody" may not read it; chmod u\\+rw ${path}$`));
+    assert.match(jobsError(), new RegExp(`user "nobody" may not read it; chmod u\\+rw ${path}$`));
     chmodSync(directory, 0o600);
-    assert.match(told(), new RegExp(`user "nobody" may not enter ${directory}; chmod u\\+x ${directory}$`));
+    assert.match(jobsError(), new RegExp(`user "nobody" may not enter ${directory}; chmod u\\+x ${directory}$`));
     chownSync(directory, 0, 0);
-    assert.match(told(), /may not enter .*; ask an admin to start "qmemacct serve"/);
+    assert.match(jobsError(), /may not enter .*; ask an admin to start "qmemacct serve"/);
   });
 });
 
@@ -182,7 +182,7 @@ describe('qmemacct run', () => {
     assert.match(user('jobs', '--since', '2020-01-01').stdout, /^Jobs +1 job\n/);
   });
 
-  it('says what to do where the home directory takes nothing', () => {
+  it('says what to do where nothing can be created in the home directory', () => {
     const directory = temporaryDirectory();
     const home = join(directory, 'file');
     writeFileSync(home, '');
@@ -194,7 +194,7 @@ describe('qmemacct run', () => {
     );
   });
 
-  it('waits in no queue, and requests what it is told', async () => {
+  it('shows no queue wait and no limit, and refuses a --h-vmem that is no size', async () => {
     const user = await newUser();
     const run = user('run', '--', 'sleep', '0.2');
     assert.match(run.stderr, /^Requested memory +no limit$/m);
@@ -205,7 +205,7 @@ describe('qmemacct run', () => {
     }
   });
 
-  it('writes its report, or says before the command runs that it can not', async () => {
+  it('says before the command runs that --report cannot be written, or at the end where that fails then', async () => {
     const user = await newUser();
     const directory = temporaryDirectory();
     const mark = join(directory, 'mark');
@@ -218,10 +218,10 @@ describe('qmemacct run', () => {
     assert.match(lost.stderr, /^qmemacct: --report .*: can't be written \(EISDIR.*\n$/);
   });
 
-  it('takes whole slots and processes alone', async () => {
-    const told = async (...words: readonly string[]): Promise<Answer> => runCommand(['run', ...words, '--', 'true']);
+  it('accepts only whole numbers for --slots and --pid', async () => {
+    const runWith = async (...words: readonly string[]): Promise<Answer> => runCommand(['run', ...words, '--', 'true']);
     for (const slots of ['1.5', '0', '-1', '1e3', ' ', '65537']) {
-      const { status, warnings } = await told(`--slots=${slots}`);
+      const { status, warnings } = await runWith(`--slots=${slots}`);
       assert.equal(status, 2, slots);
       assert.match(warnings, /--slots ".*": give a whole number of 1 to 65536/);
     }
@@ -232,7 +232,7 @@ describe('qmemacct run', () => {
 });
 
 describe('jobName', () => {
-  it('is a number for a cluster of any name, and what "job" takes', () => {
+  it('is a number for a cluster of any name, else a name that "job" accepts', () => {
     const key = { job_id: 7, task_id: null };
     assert.equal(jobName({ ...key, cluster: 'run' }), '7');
     assert.equal(jobTaskName({ ...key, cluster: 'demo', task_id: 3 }), '7.3');

@@ -20,25 +20,25 @@ function config(text = ''): { readonly config: string; readonly color: boolean }
 const opened = (changes: Partial<HistoryStore>) => () => Promise.resolve(fakeHistory([], changes));
 
 describe('prune', () => {
-  it('removes by the ages of the configuration, and tells how much', async () => {
-    const asked: [Retention, number][] = [];
+  it('removes what is older than the configured ages, and says how much', async () => {
+    const calls: [Retention, number][] = [];
     const terminal = fakeTerminal();
     const store: Partial<HistoryStore> = {
       prune: (rules, now) => {
-        asked.push([rules, now]);
+        calls.push([rules, now]);
         return Promise.resolve(pruned);
       },
     };
     const options = config('keep_records_days = 30\nkeep_charts_days = 7\n');
     assert.equal(await prune(options, terminal, opened(store)), 0);
-    assert.deepEqual(asked, [[{ records: 30, series: 7, rollups: 0 }, terminal.now().getTime()]]);
+    assert.deepEqual(calls, [[{ records: 30, series: 7, rollups: 0 }, terminal.now().getTime()]]);
     assert.equal(terminal.output(), "1,234 records, 20 charts, 0 days' sums removed, 3.00 MiB given back\n");
     const json = fakeTerminal();
     assert.equal(await prune({ ...options, json: true }, json, opened(store)), 0);
     assert.deepEqual(JSON.parse(json.output()), { schema: 1, ...pruned });
   });
 
-  it('stops at Ctrl-C in a good state, and says that there is more', async () => {
+  it('stops at Ctrl-C with status 3, and says that the next run removes the rest', async () => {
     const terminal = fakeTerminal({ isTTY: true });
     const store: Partial<HistoryStore> = {
       prune: async (_rules, _now, { signal, onProgress }) => {
@@ -55,7 +55,7 @@ describe('prune', () => {
     assert.equal(process.listenerCount('SIGINT'), before);
   });
 
-  it('--dry-run only counts', async () => {
+  it('--dry-run only counts the old records', async () => {
     const terminal = fakeTerminal();
     const store: Partial<HistoryStore> = {
       prune: () => assert.fail('it pruned'),
@@ -71,7 +71,7 @@ describe('prune', () => {
 });
 
 describe('rollup', () => {
-  it('sums the days that changed', async () => {
+  it('says how many days it summed, or that every day is summed', async () => {
     const terminal = fakeTerminal();
     assert.equal(await rollup(config(), terminal, opened({})), 0);
     assert.equal(terminal.output(), '3 days summed\n');
@@ -80,7 +80,7 @@ describe('rollup', () => {
     assert.equal(none.output(), 'every day is summed\n');
   });
 
-  it('stops at Ctrl-C', async () => {
+  it('stops at SIGTERM with status 3', async () => {
     const terminal = fakeTerminal();
     const rollUp: HistoryStore['rollUp'] = async ({ signal }) => {
       process.emit('SIGTERM');

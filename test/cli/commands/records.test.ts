@@ -23,7 +23,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
-/** Any path that can be read stands for the store. */
+/** Any readable path can stand for the store. */
 const PRESENT = __filename;
 
 function sourcesOf(reader: AccountingReader): Sources {
@@ -66,10 +66,10 @@ async function list(
 
 const jobs = (options: RecordFilterOptions): RecordSubject => filterSubject(recordChoiceOf(options));
 
-/** The job numbers at the beginnings of lines. */
+/** The job numbers (47..) at the beginnings of lines. */
 const numbers = ({ output }: Run): readonly string[] => output.match(/^47\d\d/gm) ?? [];
 
-/** Four of them: memory that grows all the time, that does not, without a chart, and a parallel job of which one task grows. */
+/** Four jobs: memory that grows, that is constant, without series, and a parallel job with one slave task that grows. */
 function growing(): readonly JobRecord[] {
   const points = (of: (index: number) => number): JobRecord['series'] => ({
     start: samples.after(0),
@@ -94,13 +94,13 @@ function growing(): readonly JobRecord[] {
 describe('a list of the jobs of a class', () => {
   const everything = jobs({});
 
-  it('asks the charts where a class needs them, and judges parallel jobs as a whole', async () => {
+  it('reads memory over time where the class needs it, and judges a parallel job as a whole', async () => {
     const run = await list(everything, { class: 'leak' }, growing());
     assert.deepEqual(numbers(run), ['4751', '4754']);
     assert.match(run.output, /2 jobs and array tasks, 4 records/);
   });
 
-  it('is a filter of every format', async () => {
+  it('is selected by --class in CSV and JSON, too', async () => {
     const csv = await list(everything, { class: 'leak', csv: true, tasks: true }, growing());
     assert.equal(csv.output.split('\n').length, 6);
     assert.match(csv.output, /^biology,4751,.*,leak memory-far-below$/m);
@@ -108,7 +108,7 @@ describe('a list of the jobs of a class', () => {
     assert.match(json.output, /"classes":\{"rules_version":"[0-9a-f]{12}","found":\[\{"class":"memory-far-below"/);
   });
 
-  it('counts nothing that an owner alone reported', async () => {
+  it('counts no self-reported jobs', async () => {
     const [known, ...others] = growing();
     const claimed = others.map((record): JobRecord => ({ ...record, trust: 'self-reported' }));
     assert.ok(known !== undefined);
@@ -118,7 +118,7 @@ describe('a list of the jobs of a class', () => {
     assert.match(run.output, /^3 self-reported by the owner: not in the site's sums$/m);
   });
 
-  it('finds nothing where there is nothing, and says what classes there are', async () => {
+  it('ends with status 1 where no job is of the class, and refuses an unknown class with a hint', async () => {
     assert.equal((await list(everything, { class: 'swarm' }, growing())).status, 1);
     await assert.rejects(list(everything, { class: 'leek' }), /--class: "leek" is not a class; did you mean "leak"\?/);
     await assert.rejects(
@@ -127,7 +127,7 @@ describe('a list of the jobs of a class', () => {
     );
   });
 
-  it('finds swarms among the jobs of its period', async () => {
+  it('finds swarms of short jobs in the period', async () => {
     const swarm = Array.from({ length: 250 }, (_, index): JobRecord => ({
       ...samples.ordinary,
       job_id: 4000 + index,
@@ -141,7 +141,7 @@ describe('a list of the jobs of a class', () => {
 });
 
 describe('a list of jobs', () => {
-  it('begins with the same job however long it is: one whose end nobody saw stands where it began', async () => {
+  it('begins with the same job at any --limit: a lost job is ordered by its start', async () => {
     const { ordinary, after } = samples;
     const lost: JobRecord = {
       ...ordinary,
@@ -156,7 +156,7 @@ describe('a list of jobs', () => {
     }
   });
 
-  it('shows of few fields what it shows of whole records', async () => {
+  it('shows the same from the fields that it asks for as from whole records', async () => {
     const records = [...Object.values(samples), ...Object.values(BAD_ENDS)]
       .flat()
       .filter((sample): sample is JobRecord => typeof sample === 'object')
@@ -206,7 +206,7 @@ describe('qmemacct project, queue, host', () => {
     assert.match(unknown.warnings, /^qmemacct: host node10: no job ended from /);
   });
 
-  it('show the jobs on the hosts that a pattern means, as live -H does', async () => {
+  it('show the jobs on all hosts that match a pattern', async () => {
     const run = await list(namedSubject('host', 'node0?'));
     assert.deepEqual([run.status, run.warnings], [0, '']);
     assert.match(run.output, /^Jobs on hosts node0\? +25 jobs and array tasks, 1 running\n/);
@@ -219,7 +219,7 @@ describe('qmemacct project, queue, host', () => {
     assert.match((await list(namedSubject('queue', 'all.q@node*'))).output, /^Jobs in queue all\.q@node\*/);
   });
 
-  it('are harmless whatever the name', async () => {
+  it('print no control characters of a name', async () => {
     const name = 'x\u001b[2Jy';
     const { warnings } = await list(namedSubject('project', name));
     assert.ok(!warnings.includes('\u001b'));
@@ -231,7 +231,7 @@ describe('qmemacct project, queue, host', () => {
 });
 
 describe('qmemacct jobs', () => {
-  it('asks the store for what the options say', async () => {
+  it('asks the store with a filter for each option', async () => {
     const { asked } = await list(
       jobs({
         owner: 'bob',
@@ -282,21 +282,21 @@ describe('qmemacct jobs', () => {
     );
   });
 
-  it('finds the names of a class as rankings write it', () => {
+  it('finds the names of a class that a ranking writes with #', () => {
     assert.deepEqual(recordChoiceOf({ name: 'sim_#_of_#' }), { job_name: 'sim_*_of_*' });
   });
 
-  it('knows a queue and its instances', () => {
+  it('takes --queue as a queue, or as a queue instance on its host', () => {
     assert.deepEqual(recordChoiceOf({ queue: 'all.q' }), { queue: 'all.q' });
     assert.deepEqual(recordChoiceOf({ queue: 'all.q@node01' }), { queue: 'all.q', host: 'node01' });
   });
 
-  it('reads spans of time as people and as Grid Engine write them', () => {
+  it('reads spans of time as people write them, and as Grid Engine does', () => {
     const seconds = (longerThan: string): number | undefined => recordChoiceOf({ longerThan }).wallclock_at_least;
     assert.deepEqual(['30m', '2h', '1d', '90', '::30', '24:00:00'].map(seconds), [1800, 7200, 86_400, 90, 30, 86_400]);
   });
 
-  it('refuses what makes no sense, in a line that names the option', () => {
+  it('refuses a wrong value in a line that names the option', () => {
     const bad: readonly (readonly [RecordFilterOptions, RegExp])[] = [
       [{ state: 'done' }, /^--state: "done"/],
       [{ peakAbove: 'much' }, /^--peak-above: "much"/],
@@ -311,14 +311,14 @@ describe('qmemacct jobs', () => {
     for (const [options, message] of bad) assert.throws(() => recordChoiceOf(options), { message });
   });
 
-  it('says what was chosen, and shows it', async () => {
+  it('shows its filter in the heading, and the jobs that match', async () => {
     const run = await list(jobs({ failed: true, limitAbove: '3G' }));
     assert.match(run.output, /^Jobs: failed, limit at least 3\.00 GiB +1 job\n/);
     assert.deepEqual(numbers(run), ['4712']);
     assert.equal((await list(jobs({ owner: 'nobody' }))).status, 1);
   });
 
-  it('shows no more at once than it can hold', async () => {
+  it('refuses to sort or collect more records than it can hold', async () => {
     const reader = memoryReader(MANY_OWNERS);
     const many: AccountingReader = {
       ...reader,
@@ -340,7 +340,7 @@ describe('qmemacct jobs', () => {
     assert.equal(await run({ json: true }), 0);
   });
 
-  it('takes the columns that are chosen, all of them where nobody knows a width', async () => {
+  it('shows the chosen columns, all of them where the width is unknown', async () => {
     const columns = 'job,peak,owner,project,started,submitted,request,cpu_time,read,written,ended,host,queue,peak';
     const piped = await list(jobs({}), { columns });
     assert.match(
@@ -356,7 +356,7 @@ describe('qmemacct jobs', () => {
     await assert.rejects(list(jobs({}), { columns: 'job', json: true }), /--columns is for people/);
   });
 
-  it('puts several stores together', async () => {
+  it('shows the records of several stores together', async () => {
     const home = temporaryDirectory();
     mkdirSync(join(home, 'qmemacct'));
     // The reader is a fake: it is enough that there is a file.
@@ -375,7 +375,7 @@ describe('qmemacct jobs', () => {
     assert.equal(await showRecords(namedSubject('owner', 'bob'), config, at, sources), 0);
     assert.match(terminal.output(), /^Jobs of bob +1 job\n/);
     halves.push(first === undefined ? [] : [first], others);
-    // In the user's own store, where also the owner's own word counts.
+    // The user's own store counts self-reported records, too.
     assert.equal(await showTop('owners', { ...config, by: 'jobs' }, at, sources), 0);
     assert.match(
       terminal.output(),
@@ -408,13 +408,13 @@ describe('qmemacct top', () => {
     }
   });
 
-  it('takes the filters of jobs, and a limit', async () => {
+  it('takes the filters of "jobs", and --limit', async () => {
     const run = await top('owners', { project: 'genome', limit: '1' });
     assert.match(run.output, /^Top owners by unused memory +3 jobs and array tasks\nproject genome\n/);
     assert.match(run.output, /\n1 of 3 shown: --limit N\n$/);
   });
 
-  it('ends with 1 where there is nothing to rank, with 2 where it makes no sense', async () => {
+  it('ends with status 1 where nothing can be ranked, and refuses an unknown group or key', async () => {
     const none = await top('owners', { by: 'energy' });
     assert.equal(none.status, 1);
     assert.match(none.warnings, /^qmemacct: top owners: nothing to rank by energy from /);
@@ -424,8 +424,8 @@ describe('qmemacct top', () => {
   });
 });
 
-describe('the commands', () => {
-  it('end with 2 on what makes no sense, before any store is opened', async () => {
+describe('the commands that list jobs', () => {
+  it('end with status 2 on a usage error, before any store is opened', async () => {
     for (const words of [
       ['jobs', '--state', 'done'],
       ['jobs', 'bob'],

@@ -25,7 +25,7 @@ const OPTIONS: ReportOptions = {
   color: true,
   since: '2026-11-20',
   until: '2026-11-21',
-  // Any path that can be read stands for the store.
+  // Any readable path can stand for the store.
   accounting: __filename,
 };
 
@@ -84,7 +84,7 @@ describe('qmemacct report', () => {
     assert.doesNotMatch(output, /ljensen/);
   });
 
-  it('writes a file, without colours, and nothing else', async () => {
+  it('writes a file without colours, and nothing to the terminal', async () => {
     const path = join(directory, 'report.txt');
     const { status, output } = await report({ output: path }, undefined, { isTTY: true, columns: 70 });
     assert.deepEqual([status, output], [0, '']);
@@ -93,13 +93,13 @@ describe('qmemacct report', () => {
     assert.ok(!text.includes('\u001b'));
   });
 
-  it('ends with 1 where no job ended, and says so', async () => {
+  it('ends with status 1 where no job ended, and says so', async () => {
     const { status, warnings } = await report({}, []);
     assert.equal(status, 1);
     assert.match(warnings, /^qmemacct: no job ended from 2026-11-20 00:00 to 2026-11-21 00:00 UTC\+01:00; --since/);
   });
 
-  it('refuses what makes no sense', async () => {
+  it("refuses options that conflict or are wrong, and an output file that can't be written", async () => {
     for (const options of [{ format: 'html', csv: true }, { since: 'now' }, { mail: true }] as const)
       await assert.rejects(report(options), { name: 'CommandError', status: 2 });
     await assert.rejects(report({ output: join(directory, 'no', 'such', 'place') }), {
@@ -109,14 +109,14 @@ describe('qmemacct report', () => {
     });
   });
 
-  it('is a command of the program', async () => {
+  it('ends with status 3 where the accounting DB does not exist', async () => {
     const terminal = fakeTerminal();
     const status = await runProgram(['report', '--accounting', join(directory, 'none.db')], '0', terminal);
     assert.equal(status, 3);
     assert.match(terminal.warnings(), /none\.db does not exist; check the path/);
   });
 
-  it('sends it to the admins, and to an owner alone', async (t) => {
+  it('is sent by mail to the admins, or the report of one owner to that owner', async (t) => {
     const sink = await mailSink(t);
     const config = join(directory, 'mail.toml');
     writeFileSync(

@@ -11,7 +11,7 @@ function rules(...words: readonly string[]): Promise<Answer> {
 }
 
 describe('qmemacct rules', () => {
-  it('lists the rules in force in every format, and prints the shipped ones as their file', async () => {
+  it('lists the rules in force as text, JSON and CSV, the fields of rules, and the shipped rules as TOML', async () => {
     assert.match((await rules()).output, /^leak {2}high\nwhen {6}wallclock_seconds >= 10min and /m);
     assert.match((await rules('--json')).output, /"name": "leak"/);
     assert.match((await rules('--csv')).output, /^name,severity,.*\nmemory-close,high,/);
@@ -19,7 +19,7 @@ describe('qmemacct rules', () => {
     assert.ok(parseRules((await rules('--toml')).output).ok);
   });
 
-  it('checks a file', async () => {
+  it('accepts a correct file with --check, and points at the fault of a wrong one', async () => {
     const path = join(temporaryDirectory(), 'rules.toml');
     const write = (when: string): void =>
       writeFileSync(path, `[leak]\nseverity = "off"\n[mine]\nseverity = "low"\nevidence = "x"\nwhen = "${when}"\n`);
@@ -27,9 +27,9 @@ describe('qmemacct rules', () => {
     const right = await rules('--check', path);
     assert.equal(right.status, 0);
     assert.match(right.output, /^mine: a rule of your own\nleak: switched off\n.* is right: rules_file = /);
-    // The setting is an absolute path.
-    const near = await rules('--check', relative(process.cwd(), path));
-    assert.ok(near.output.includes(`rules_file = "${path}" in the configuration`), near.output);
+    // The setting that is shown names the absolute path.
+    const byRelativePath = await rules('--check', relative(process.cwd(), path));
+    assert.ok(byRelativePath.output.includes(`rules_file = "${path}" in the configuration`), byRelativePath.output);
     write('gpu_hold > 1');
     const wrong = await rules('--check', path);
     assert.equal(wrong.status, 2);

@@ -70,7 +70,6 @@ before(async () => {
   for (let second = 0; second < 100; second += 10) node.saveSeries(null, load(second));
   node.close();
 });
-// The sampler of a private run may still be closing its store.
 
 function run(...words: readonly string[]): Promise<Answer> {
   return runCommand([...words, '--config', config]);
@@ -86,7 +85,7 @@ interface SeriesJson {
 }
 
 describe('qmemacct metrics', () => {
-  it('lists every metric of the code', async () => {
+  it('lists every metric as text, JSON, Markdown and CSV', async () => {
     const names = ALL_FACTS.flatMap(({ metrics }) => metrics.map(({ name }) => name));
     const { status, output } = await run('metrics');
     assert.equal(status, 0);
@@ -101,7 +100,7 @@ describe('qmemacct metrics', () => {
     assert.equal((await run('metrics', '--format', 'yaml')).status, 2);
   });
 
-  it('has names that begin with their source, once each', () => {
+  it('gives each metric a name of its own that begins with its source', () => {
     const seen = new Set<string>();
     for (const { name: source, metrics } of ALL_FACTS)
       for (const { name } of metrics) {
@@ -121,7 +120,7 @@ describe('qmemacct node', () => {
     assert.match(output, /Busy +pid .*\n +31415 +samtools +4711 +bob +0:02:19 +1\.40 +999 KiB\n/);
   });
 
-  it('gives chosen metrics as a table, a chart, CSV and JSON', async () => {
+  it('prints chosen metrics as a table, a chart or CSV, and all of them as JSON', async () => {
     assert.match(
       (await run('node', ...WINDOW, '--metric', 'loadavg')).output,
       /^ +latest.*\nloadavg_1min .*\nloadavg_threads +800/,
@@ -136,7 +135,7 @@ describe('qmemacct node', () => {
     assert.equal(json.processes?.[0]?.command, 'samtools');
   });
 
-  it("writes what was read last for node_exporter's textfile collector, all of it or nothing", async () => {
+  it("writes the latest values for node_exporter's textfile collector, but none that are old", async () => {
     const now = new Date(START + 100_000);
     const write = (...words: readonly string[]): Promise<Answer> =>
       runCommand(['node', '--config', config, ...words], { now: () => now });
@@ -152,13 +151,13 @@ describe('qmemacct node', () => {
     assert.equal(missing.status, 3);
     assert.match(missing.warnings, /can't be written: .*; name a file in a directory that is there/);
     assert.equal((await write('--prometheus', '--json')).status, 2);
-    // Long after: nothing is known of now.
+    // After ten minutes the stored values are too old to count as current.
     const later = fakeTerminal({ now: () => new Date(START + 10 * 60_000) });
     await runProgram(['node', '--config', config, '--prometheus'], '1.2.3', later);
     assert.doesNotMatch(later.output(), /loadavg/);
   });
 
-  it('ends with 1 where nothing was stored, with 2 for an unknown metric', async () => {
+  it('ends with status 1 where nothing was stored in the period, with 2 for an unknown metric', async () => {
     const nothing = await run('node', '--since', '1h');
     assert.deepEqual([nothing.status, nothing.output], [1, '']);
     assert.match(nothing.warnings, /nothing was stored from 1h on; --since 1d looks further back; "qmemacct/);
@@ -168,7 +167,7 @@ describe('qmemacct node', () => {
     assert.match(unknown.warnings, /"nonsense" is neither a metric nor a source; "qmemacct metrics" lists them\n$/);
   });
 
-  it('ends with 3 and a fix where there is no node.db, or an empty one', async () => {
+  it('ends with status 3 where node.db is missing or empty, and says what will fill it', async () => {
     const other = join(directory, 'other.toml');
     writeFileSync(other, `state_dir = "${directory}/none"\n`);
     const terminal = fakeTerminal();
@@ -182,7 +181,7 @@ describe('qmemacct node', () => {
 });
 
 describe('qmemacct job --series and --chart', () => {
-  it('give values over time', async () => {
+  it('print values over time as CSV, JSON or a chart', async () => {
     const csv = (await run('job', '4711', '--series', 'process_rss_bytes,process_cpu_seconds')).output;
     const lines = csv.trimEnd().split('\n');
     assert.equal(lines[0], 'job_id,task_id,pe_task_id,host,run_id,metric,instance,unit,kind,at,value');
@@ -197,7 +196,7 @@ describe('qmemacct job --series and --chart', () => {
     assert.match(chart.output, /^process_cpu_seconds\n *1\.50 s\/s ┤/);
   });
 
-  it('say where they are when they are not here; the memory chart of the record is for everyone', async () => {
+  it('name the host that keeps the series; the memory chart of the record is shown on every host', async () => {
     const elsewhere = join(directory, 'elsewhere.toml');
     writeFileSync(elsewhere, `accounting = "${accounting}"\nstate_dir = "${directory}"\nrun_dir = "${directory}"\n`);
     const terminal = fakeTerminal();
@@ -212,7 +211,7 @@ describe('qmemacct job --series and --chart', () => {
     assert.match(terminal.output(), /^process_rss_bytes\n *1\.49 GiB ┤/);
   });
 
-  it('exclude each other, and need a metric that there is', async () => {
+  it('exclude each other; status 2 for an unknown metric, 1 where the job has no series of it', async () => {
     assert.equal((await run('job', '4711', '--series', 'process', '--chart', 'process_count')).status, 2);
     assert.equal((await run('job', '4711', '--chart', 'process_count', '--json')).status, 2);
     assert.equal((await run('job', '4711', '--series', 'rss')).status, 2);
@@ -222,14 +221,14 @@ describe('qmemacct job --series and --chart', () => {
 });
 
 describe('qmemacct run', () => {
-  it('takes --csv FILE for rows and --csv alone for the report', async () => {
+  it('writes rows to the FILE of --csv FILE, and its report as CSV with --csv alone', async () => {
     const rows = join(directory, 'rows.csv');
     const report = join(directory, 'report');
     const terminal = fakeTerminal({ env: { ...process.env, XDG_STATE_HOME: join(directory, 'own'), JOB_ID: '77' } });
     const program = (...words: readonly string[]): Promise<number> =>
       runProgram(['run', '--report', report, ...words], '1', terminal);
     let lines: readonly string[] = [];
-    // A machine that stands still for so long leaves no time for four rows.
+    // A busy machine may leave no time for four rows.
     await oneOf(5, async () => {
       assert.equal(await program('--csv', rows, '--', 'sh', '-c', 'sleep 0.7; exit 9'), 9);
       lines = readFileSync(rows, 'utf8').trimEnd().split('\n');
@@ -238,10 +237,10 @@ describe('qmemacct run', () => {
     assert.match(lines[0] ?? '', /^JobID,Type,PID,/);
     assert.match(lines[1] ?? '', /^77,qmemacct\.Sample,\d+,[^,]+,"sh -c sleep 0\.7; exit 9",/);
     assert.match(readFileSync(report, 'utf8'), /^Job run-1 {2}sh /);
-    // Over before the sampler looks: also where its start falls between two milliseconds.
+    // The command ends before the first sample; several times, since its start may fall between two milliseconds.
     for (let times = 0; times < 5; times++) assert.equal(await program('--csv', '--', 'true'), 0);
     assert.match(readFileSync(report, 'utf8'), /^cluster,job_id,.*\n\(run\),\d+,/);
-    // A machine that stands still for so long leaves no time for a row.
+    // A busy machine may leave no time for a row.
     for (let seconds = 0.3; !terminal.warnings().includes('--jsonl /dev/full: ENOSPC'); seconds *= 3) {
       assert.ok(seconds < 60, terminal.warnings());
       assert.equal(await program('--jsonl', '/dev/full', '--', 'sh', '-c', `sleep ${seconds}; exit 4`), 4);

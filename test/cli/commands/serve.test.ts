@@ -23,104 +23,104 @@ import { killedAtLimit, ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
-interface Place {
+interface Site {
   readonly directory: string;
   readonly config: string;
   readonly socket: string;
   readonly database: string;
 }
 
-/** A site whose accounting DB is for its owner alone. */
-async function newPlace(more = ''): Promise<Place> {
+/** A site whose accounting DB only its owner may read. */
+async function newSite(more = ''): Promise<Site> {
   const directory = temporaryDirectory(0o755);
   mkdirSync(join(directory, 'accounting'), { mode: 0o755 });
-  const place = {
+  const site = {
     directory,
     config: join(directory, 'qmemacct.toml'),
     socket: join(directory, 'run', 'serve.sock'),
     database: join(directory, 'accounting', 'accounting.db'),
   };
   const lines = [
-    `accounting = "${place.database}"`,
+    `accounting = "${site.database}"`,
     `run_dir = "${directory}/none"`,
-    `serve_socket = "${place.socket}"`,
+    `serve_socket = "${site.socket}"`,
     'serve_port = 0',
     'cluster = "biology"',
     more,
   ];
-  writeFileSync(place.config, lines.join('\n'));
-  const store = openSqliteStore(place.database, 0o600);
+  writeFileSync(site.config, lines.join('\n'));
+  const store = openSqliteStore(site.database, 0o600);
   await store.merge([ordinary, { ...killedAtLimit, owner: 'nobody' }]);
   await store.close();
-  return place;
+  return site;
 }
 
-const serving = (t: TestContext, { config }: Place): Promise<Serving> => startServing(t, config);
+const startServer = (t: TestContext, { config }: Site): Promise<Serving> => startServing(t, config);
 
 type Run = ReturnType<typeof qmemacct>;
 
-function asNobody(place: Place, ...words: readonly string[]): Run {
-  return asNobodyAt('/nonexistent', place, ...words);
+function asNobody(site: Site, ...words: readonly string[]): Run {
+  return asNobodyAt('/nonexistent', site, ...words);
 }
 
-function asNobodyAt(home: string, place: Place, ...words: readonly string[]): Run {
-  return qmemacct(['--config', place.config, ...words], { uid: NOBODY, env: { HOME: home } });
+function asNobodyAt(home: string, site: Site, ...words: readonly string[]): Run {
+  return qmemacct(['--config', site.config, ...words], { uid: NOBODY, env: { HOME: home } });
 }
 
 interface Shown {
   readonly records: readonly { readonly job_id: number; readonly owner: string | null }[];
 }
 
-const shown = ({ status, stdout, stderr }: Run): readonly (readonly [number, string | null])[] => {
+const jobsOf = ({ status, stdout, stderr }: Run): readonly (readonly [number, string | null])[] => {
   assert.equal(status, 0, stderr);
   return (JSON.parse(stdout) as Shown).records.map(({ job_id: job, owner }) => [job, owner] as const);
 };
 
 describe('qmemacct serve', () => {
-  it('serves until it is told to end, and takes its socket along', async (t) => {
-    const place = await newPlace();
-    const { child, said } = await serving(t, place);
-    const { status } = await ask({ socketPath: place.socket }, { path: '/v1/job/4711' });
+  it('answers until SIGTERM, then ends with status 0 and removes its socket', async (t) => {
+    const site = await newSite();
+    const { child, said } = await startServer(t, site);
+    const { status } = await ask({ socketPath: site.socket }, { path: '/v1/job/4711' });
     assert.equal(status, 200);
     child.kill('SIGTERM');
     const [code] = (await once(child, 'exit')) as [number | null];
     assert.equal(code, 0, said());
-    assert.equal(existsSync(place.socket), false);
+    assert.equal(existsSync(site.socket), false);
   });
 
-  it('can be killed and started again', async (t) => {
-    const place = await newPlace();
-    const { child } = await serving(t, place);
+  it('starts again where a killed server has left its socket', async (t) => {
+    const site = await newSite();
+    const { child } = await startServer(t, site);
     child.kill('SIGKILL');
     await once(child, 'exit');
-    assert.equal(existsSync(place.socket), true);
-    await serving(t, place);
-    assert.equal((await ask({ socketPath: place.socket }, { path: '/qhost' })).status, 200);
+    assert.equal(existsSync(site.socket), true);
+    await startServer(t, site);
+    assert.equal((await ask({ socketPath: site.socket }, { path: '/qhost' })).status, 200);
   });
 
-  it('answers at its socket while another program has its port, which it then takes', async (t) => {
-    const place = await newPlace();
+  it('answers at its socket while another program has its port, and takes the port once it is free', async (t) => {
+    const site = await newSite();
     const other = createServer().listen(0, '127.0.0.1');
     t.after(() => other.close());
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    appendFileSync(place.config, `\nserve_url = "http://127.0.0.1:${port}"`);
-    const { said } = await startServing(t, place.config, ['--port', String(port)]);
-    const asked = async (path: string): Promise<number> => (await ask({ socketPath: place.socket }, { path })).status;
-    assert.equal(await asked('/v1/job/4711'), 200, said());
+    appendFileSync(site.config, `\nserve_url = "http://127.0.0.1:${port}"`);
+    const { said } = await startServing(t, site.config, ['--port', String(port)]);
+    const statusOf = async (path: string): Promise<number> => (await ask({ socketPath: site.socket }, { path })).status;
+    assert.equal(await statusOf('/v1/job/4711'), 200, said());
     // No link that leads to the other program.
-    assert.equal(await asked('/v1/sign-in-link'), 503);
+    assert.equal(await statusOf('/v1/sign-in-link'), 503);
     assert.match(said(), /another program has this port; .*trying again/);
     other.close();
     await until(() => said().includes(`serves 127.0.0.1:${port}, too`), said);
     assert.equal((await ask({ port }, { path: '/v1/health' })).status, 200);
-    assert.equal(await asked('/v1/sign-in-link'), 200);
+    assert.equal(await statusOf('/v1/sign-in-link'), 200);
   });
 
-  it('says in a line why it can not listen (status 3), or what makes no sense (status 2)', async (t) => {
-    const place = await newPlace();
-    await serving(t, place);
-    const again = (...words: readonly string[]): Run => qmemacct(['--config', place.config, 'serve', ...words]);
+  it("says in one line why it can't listen (status 3), or which option is wrong (status 2)", async (t) => {
+    const site = await newSite();
+    await startServer(t, site);
+    const serveAgain = (...words: readonly string[]): Run => qmemacct(['--config', site.config, 'serve', ...words]);
     const cases: readonly (readonly [words: readonly string[], status: number, said: RegExp])[] = [
       [[], 3, /^qmemacct: can't listen on .*serve\.sock: another server answers there; stop it, or give --socket\n$/],
       [['--socket', 'none', '--port', '70000'], 2, /^qmemacct: --port: "70000" is not a port; write 0 to 65535\n$/],
@@ -128,24 +128,24 @@ describe('qmemacct serve', () => {
       [['--socket', 'none', '--port', '18999', '--address', '192.0.2.1'], 3, /this host has no such address/],
     ];
     for (const [words, status, said] of cases) {
-      const run = again(...words);
+      const run = serveAgain(...words);
       assert.equal(run.status, status, run.stderr);
-      // It asks Grid Engine meanwhile, whose answer may come first.
+      // The server asks Grid Engine meanwhile, and may warn of that first.
       assert.match(run.stderr.replace(/^qmemacct: Grid Engine: .*\n/, ''), said);
     }
   });
 
-  it('takes the socket that systemd has opened', async (t) => {
-    const place = await newPlace('serve_names = "own"');
+  it('serves a socket that systemd has opened, and leaves it there at its end', async (t) => {
+    const site = await newSite('serve_names = "own"');
     const opened = createServer();
-    const first = join(place.directory, 'first.sock');
-    const path = join(place.directory, 'systemd.sock');
+    const first = join(site.directory, 'first.sock');
+    const path = join(site.directory, 'systemd.sock');
     await listenAt(opened, { kind: 'socket', path: first });
-    // Closed by us, it would be removed by its first name.
+    // Node removes a socket that it closes by the name it had when it was opened.
     renameSync(first, path);
     const { fd } = (opened as unknown as { readonly _handle: { readonly fd: number } })._handle;
     const script = 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"';
-    const child = spawn('/bin/sh', ['-c', script, 'sh', process.execPath, COMMAND, '--config', place.config, 'serve'], {
+    const child = spawn('/bin/sh', ['-c', script, 'sh', process.execPath, COMMAND, '--config', site.config, 'serve'], {
       stdio: ['ignore', 'inherit', 'pipe', fd],
     });
     t.after(() => child.kill('SIGKILL'));
@@ -164,56 +164,56 @@ describe('qmemacct serve', () => {
   });
 });
 
-describe('an ordinary user, where the accounting DB is for others', { skip: notRoot }, () => {
-  it('sees it by the server', async (t) => {
-    const place = await newPlace();
-    await serving(t, place);
-    assert.deepEqual(shown(asNobody(place, 'job', '4711', '--json')), [[4711, 'bob']]);
+describe("an ordinary user who can't read the accounting DB", { skip: notRoot }, () => {
+  it('sees records through the server', async (t) => {
+    const site = await newSite();
+    await startServer(t, site);
+    assert.deepEqual(jobsOf(asNobody(site, 'job', '4711', '--json')), [[4711, 'bob']]);
     assert.deepEqual(
-      shown(asNobody(place, 'owner', 'bob', '--since', '2026-11-01', '--until', '2026-12-01', '--json')),
+      jobsOf(asNobody(site, 'owner', 'bob', '--since', '2026-11-01', '--until', '2026-12-01', '--json')),
       [[4711, 'bob']],
     );
-    const text = asNobody(place, 'job', '4711');
+    const text = asNobody(site, 'job', '4711');
     assert.match(text.stdout, /align_reads/);
     assert.equal(text.stderr, '');
-    const unknown = asNobody(place, 'job', '99');
+    const unknown = asNobody(site, 'job', '99');
     assert.equal(unknown.status, 3, 'no Grid Engine can be asked whether it waits');
     assert.match(unknown.stderr, /nothing known in .*accounting\.db by "qmemacct serve" at .*serve\.sock/);
   });
 
-  it('sees it by the server where the file is not on this host', async (t) => {
-    const place = await newPlace();
-    await serving(t, place);
-    const config = join(place.directory, 'login.toml');
-    writeFileSync(config, `accounting = "${place.directory}/elsewhere.db"\nserve_socket = "${place.socket}"\n`);
-    assert.deepEqual(shown(asNobody({ ...place, config }, 'job', '4711', '--json')), [[4711, 'bob']]);
+  it('sees records through the server where the file is not on this host', async (t) => {
+    const site = await newSite();
+    await startServer(t, site);
+    const config = join(site.directory, 'login.toml');
+    writeFileSync(config, `accounting = "${site.directory}/elsewhere.db"\nserve_socket = "${site.socket}"\n`);
+    assert.deepEqual(jobsOf(asNobody({ ...site, config }, 'job', '4711', '--json')), [[4711, 'bob']]);
   });
 
-  it('sees of others what the site shows, by the uid that the kernel tells', async (t) => {
-    const place = await newPlace('serve_names = "own"');
-    await serving(t, place);
-    assert.deepEqual(shown(asNobody(place, 'job', '4712', '--json')), [[4712, 'nobody']]);
-    assert.equal(asNobody(place, 'job', '4711', '--json').status, 3);
-    const stranger = asNobody(place, 'owner', 'bob');
+  it('sees only jobs of the uid that the kernel reports, where the site shows each user their own', async (t) => {
+    const site = await newSite('serve_names = "own"');
+    await startServer(t, site);
+    assert.deepEqual(jobsOf(asNobody(site, 'job', '4712', '--json')), [[4712, 'nobody']]);
+    assert.equal(asNobody(site, 'job', '4711', '--json').status, 3);
+    const stranger = asNobody(site, 'owner', 'bob');
     assert.equal(stranger.status, 3);
     assert.match(stranger.stderr, /the server at .*: this site shows you your own jobs only/);
   });
 
-  it('is shown what the configuration says since it has changed, without a restart', async (t) => {
-    const place = await newPlace('visibility = "own"');
-    const { said } = await serving(t, place);
-    const status = (): number | null => asNobody(place, 'job', '4711', '--json').status;
+  it('sees what a changed configuration allows without a restart of the server', async (t) => {
+    const site = await newSite('visibility = "own"');
+    const { said } = await startServer(t, site);
+    const status = (): number | null => asNobody(site, 'job', '4711', '--json').status;
     assert.equal(status(), 3);
-    const text = readFileSync(place.config, 'utf8');
-    writeFileSync(place.config, text.replace('"own"', '"all"'));
+    const text = readFileSync(site.config, 'utf8');
+    writeFileSync(site.config, text.replace('"own"', '"all"'));
     await until(() => status() === 0, said);
-    writeFileSync(place.config, text);
+    writeFileSync(site.config, text);
     await until(() => status() === 3, said);
   });
 
-  it('gets status 3 where the server is down, also where there is something of the user’s own', async (t) => {
-    const place = await newPlace();
-    const home = join(place.directory, 'home');
+  it("gets status 3 where the server is down, even with an accounting DB of the user's own", async (t) => {
+    const site = await newSite();
+    const home = join(site.directory, 'home');
     const own = join(home, '.local', 'state', 'qmemacct');
     mkdirSync(own, { recursive: true });
     const store = openSqliteStore(join(own, 'accounting.db'), 0o600);
@@ -221,44 +221,44 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
     await store.close();
     for (const file of readdirSync(own)) chownSync(join(own, file), NOBODY, NOBODY);
     chownSync(own, NOBODY, NOBODY);
-    const { child } = await serving(t, place);
+    const { child } = await startServer(t, site);
     const commands = [
       ['owner', 'eve'],
       ['top', 'owners', '--owner', 'eve'],
       ['report', '--owner', 'eve'],
     ];
-    for (const words of commands) assert.equal(asNobodyAt(home, place, ...words).status, 1, words.join(' '));
+    for (const words of commands) assert.equal(asNobodyAt(home, site, ...words).status, 1, words.join(' '));
     child.kill('SIGKILL');
     await once(child, 'exit');
     for (const words of commands) {
-      const { status, stderr } = asNobodyAt(home, place, ...words);
+      const { status, stderr } = asNobodyAt(home, site, ...words);
       assert.equal(status, 3, words.join(' '));
       assert.match(stderr, /"qmemacct serve" at .* does not answer for it: it does not run/);
     }
-    assert.equal(asNobodyAt(home, place, 'job', '1').status, 0);
+    assert.equal(asNobodyAt(home, site, 'job', '1').status, 0);
   });
 
-  it('is told what was tried', async (t) => {
-    const place = await newPlace();
-    const alone = asNobody(place, 'job', '4711');
+  it('gets an error that says why neither the file nor the server could be read', async (t) => {
+    const site = await newSite();
+    const alone = asNobody(site, 'job', '4711');
     assert.equal(alone.status, 3);
     assert.match(
       alone.stderr,
       /^qmemacct: the site's accounting DB .* can't be read: user "nobody" may not .*; no "qmemacct serve" at .*serve\.sock answers for it\n$/,
     );
-    const { child } = await serving(t, place);
+    const { child } = await startServer(t, site);
     child.kill('SIGKILL');
     await once(child, 'exit');
     assert.match(
-      asNobody(place, 'job', '4711').stderr,
+      asNobody(site, 'job', '4711').stderr,
       /"qmemacct serve" at .* does not answer for it: it does not run\n$/,
     );
-    chownSync(place.database, 1, 1);
-    rmSync(place.database);
-    await serving(t, place);
-    // The server has looked for its DB.
-    while (!(await ask({ socketPath: place.socket }, { path: '/v1/health' })).text.includes('does not exist'));
-    const missing = asNobody(place, 'owner', 'bob');
+    chownSync(site.database, 1, 1);
+    rmSync(site.database);
+    await startServer(t, site);
+    // Until the server has looked for its DB.
+    while (!(await ask({ socketPath: site.socket }, { path: '/v1/health' })).text.includes('does not exist'));
+    const missing = asNobody(site, 'owner', 'bob');
     assert.equal(missing.status, 3);
     assert.match(
       missing.stderr,

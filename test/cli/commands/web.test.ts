@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 const options = (socket: string): Parameters<typeof printLink>[0] => ({ config: '/nonexistent', color: false, socket });
 
 describe('qmemacct web', () => {
-  it('prints a link that leads to the pages, and how to get there from elsewhere', async (t) => {
+  it('prints a link to the pages, and how to open it from another host', async (t) => {
     const site = await startTestSite(t);
     const terminal = fakeTerminal();
     assert.equal(await printLink(options(site.socket), terminal), 0);
@@ -22,7 +22,7 @@ describe('qmemacct web', () => {
     ]);
   });
 
-  it('is what the site calls its address', async (t) => {
+  it('begins the link with the serve_url of the site', async (t) => {
     const site = await startTestSite(t, { settings: { serve_url: 'https://memory.example.org/' } });
     const terminal = fakeTerminal();
     assert.equal(await printLink({ ...options(site.socket), json: true }, terminal), 0);
@@ -31,7 +31,7 @@ describe('qmemacct web', () => {
     assert.equal(seconds, 300);
   });
 
-  it('says what is missing where no server answers', async () => {
+  it('says that no server answers where there is none', async () => {
     const socket = join(temporaryDirectory(), 'serve.sock');
     await assert.rejects(printLink(options(socket), fakeTerminal()), /qmemacct serve at .*: there is none/);
   });
