@@ -38,7 +38,7 @@ const KINDS = [
 const later = (time: string | null, seconds: number): string | null =>
   time === null ? null : new Date(Date.parse(time) + seconds * 1000).toISOString();
 
-/** A run of a task, which is like one of the kinds but for its size, place and time. */
+/** A run of a task: one of the kinds with another size, host and time. */
 const runs = fc.record({
   task: fc.integer({ min: 1, max: 60 }),
   kind: fc.integer({ min: 0, max: KINDS.length - 1 }),
@@ -57,7 +57,7 @@ function recordOf({ task, kind, size, host, free, line, after }: Run, index: num
   const grown = (bytes: number): number => Math.round(bytes * size);
   return {
     ...like,
-    // Of many records they are not read.
+    // Series are not read for many records at once.
     series: null,
     job_id: JOB,
     task_id: task,
@@ -92,7 +92,7 @@ const VIEWS: readonly JobViewOptions[] = [
 ];
 const screen = testScreen();
 
-/** By few facts of each task. */
+/** The screen by a few facts of each task; null: the store offers no such facts. */
 async function byFacts(reader: AccountingReader, view: JobViewOptions): Promise<readonly string[] | null> {
   const rules = await loadRules('');
   const tasks = await readTasks(reader, { job_id: JOB, more_than: 0, ...arrayFields(rules) });
@@ -105,7 +105,7 @@ async function byFacts(reader: AccountingReader, view: JobViewOptions): Promise<
   return tasks && (await arrayLines({ job_id: JOB, tasks }, view, screen, { ...context, live: null })).lines;
 }
 
-/** By all of its records. */
+/** The screen by whole records. */
 async function byRecords(reader: AccountingReader, view: JobViewOptions): Promise<readonly string[]> {
   const sources = { readers: [reader], running: () => Promise.resolve([]) };
   const report = await findJob({ job_id: JOB }, sources);
@@ -115,8 +115,8 @@ async function byRecords(reader: AccountingReader, view: JobViewOptions): Promis
   return renderJob({ ...report, runs: advised, judges }, view, screen);
 }
 
-describe('the screen of an array by few facts of each task', () => {
-  it('is that by all of its records', async () => {
+describe('the screen of an array job by a few facts of each task', () => {
+  it('is the same as the screen by whole records', async () => {
     let compared = 0;
     await fc.assert(
       fc.asyncProperty(

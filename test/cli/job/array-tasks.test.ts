@@ -20,11 +20,11 @@ const row = (state: 'running' | 'pending', tasks: string): string =>
   `<job_list state="${state}"><JB_job_number>${JOB}</JB_job_number><JB_name>sweep</JB_name><JB_owner>bob</JB_owner>` +
   `<state>${state === 'running' ? 'r' : 'qw'}</state><slots>1</slots><tasks>${tasks}</tasks></job_list>`;
 
-const qstatSays = (rows: string): string => `<?xml version='1.0'?>
+const qstatXml = (rows: string): string => `<?xml version='1.0'?>
 <job_info xmlns:xsd="http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd">
 <queue_info>${rows}</queue_info><job_info></job_info></job_info>`;
 
-/** So many ms ago tasks 1 and 2 ended; 3 runs, or ran then when `all` have ended. */
+/** Tasks 1 and 2 ended `age` ms ago. Task 3 was seen running then, or has ended, too, if `all`. */
 function records(age: number, all = false): readonly JobRecord[] {
   const now = Date.now();
   return arrayOfTwenty.slice(0, 3).map((record, index): JobRecord => {
@@ -40,7 +40,7 @@ function records(age: number, all = false): readonly JobRecord[] {
   });
 }
 
-/** A site with this qstat and these records. */
+/** A site whose qstat is this shell code and whose accounting DB has these records; its environment. */
 async function makeSite(name: string, qstat: string, stored: readonly JobRecord[]): Promise<NodeJS.ProcessEnv> {
   const site = join(directory, name);
   const [bin, runtime, config] = [join(site, 'bin'), join(site, 'runtime'), join(site, 'settings.toml')];
@@ -50,8 +50,8 @@ async function makeSite(name: string, qstat: string, stored: readonly JobRecord[
     writeFileSync(join(bin, client), `#!/bin/sh\necho "${client} $*" >>"${site}/asked"\n${qstat}\n`, { mode: 0o755 });
   const database = join(site, 'accounting.db');
   writeFileSync(config, `cluster = "c"\naccounting = "${database}"\nrun_dir = "${site}"\nserve_socket = "${site}/s"\n`);
-  writeFileSync(join(site, 'running.xml'), qstatSays(row('running', '3')));
-  writeFileSync(join(site, 'pending.xml'), qstatSays(row('pending', '4-20:1')));
+  writeFileSync(join(site, 'running.xml'), qstatXml(row('running', '3')));
+  writeFileSync(join(site, 'pending.xml'), qstatXml(row('pending', '4-20:1')));
   const store = openSqliteStore(database, 0o600);
   assert.ok((await store.merge(stored)).every(({ ok }) => ok));
   await store.close();
@@ -59,7 +59,7 @@ async function makeSite(name: string, qstat: string, stored: readonly JobRecord[
   return { ...process.env, PATH, XDG_RUNTIME_DIR: runtime, LC_ALL: 'C.UTF-8', SGE_ROOT: '', CONFIG: config };
 }
 
-const ANSWERS = (name: string): string =>
+const answersFor = (name: string): string =>
   `case " $* " in *" -s p "*) exec cat "${directory}/${name}/pending.xml";; *) exec cat "${directory}/${name}/running.xml";; esac`;
 
 async function job(env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise<string> {
@@ -68,7 +68,7 @@ async function job(env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise
   return said.stdout;
 }
 
-/** What is shown, once qstat has answered in time: on a busy machine not at the first try. */
+/** The output, once qstat has answered in time; on a busy machine that may take several tries. */
 async function answered(env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise<string> {
   for (let tries = 1; ; tries++) {
     const text = await job(env, JOB, ...words);
@@ -88,7 +88,7 @@ const asked = (name: string): string => {
   return existsSync(file) ? readFileSync(file, 'utf8') : '';
 };
 
-/** Nothing is shown, once qstat was asked: on a busy machine its time may be over before it has begun. */
+/** Asserts that no count is shown, until qstat was asked; on a busy machine its time may be over before it starts. */
 async function unanswered(name: string, env: NodeJS.ProcessEnv): Promise<void> {
   for (let tries = 1; asked(name) === ''; tries++) {
     assert.ok(tries <= 30);
@@ -97,9 +97,9 @@ async function unanswered(name: string, env: NodeJS.ProcessEnv): Promise<void> {
   assert.match(asked(name), /^qstat/);
 }
 
-describe('qmemacct job, of an array job with tasks to come', () => {
-  it('says how many, by the lists of qstat and nothing else', async () => {
-    const env = await makeSite('waits', ANSWERS('waits'), records(HOUR));
+describe('qmemacct job for an array job with tasks to come', () => {
+  it('says how many tasks are to come, by the lists of qstat alone', async () => {
+    const env = await makeSite('waits', answersFor('waits'), records(HOUR));
     assert.match(await answered(env), /\n {2}2 of 20 tasks have ended, 1 runs, 17 to come\n$/);
     assert.match(await answered(env, '--json'), /"arrays":\[\n{"cluster":"c",.*"ended":2,"running":1,"to_come":17}\n]/);
     assert.deepEqual(
@@ -110,7 +110,7 @@ describe('qmemacct job, of an array job with tasks to come', () => {
     assert.doesNotMatch(asked('waits'), /qhost|-j/);
   });
 
-  it('says so of thousands of tasks, too', async () => {
+  it('says how many of thousands of tasks are to come', async () => {
     const [first] = records(HOUR);
     assert.ok(first !== undefined);
     const ended = Array.from({ length: 1200 }, (_, index) => ({
@@ -118,14 +118,14 @@ describe('qmemacct job, of an array job with tasks to come', () => {
       task_id: index + 1,
       run_id: `5e6f7a8b.${index + 1}.1`,
     }));
-    const env = await makeSite('many', ANSWERS('many'), ended);
-    writeFileSync(join(directory, 'many', 'running.xml'), qstatSays(row('running', '1201')));
-    writeFileSync(join(directory, 'many', 'pending.xml'), qstatSays(row('pending', '1202-3000:1')));
+    const env = await makeSite('many', answersFor('many'), ended);
+    writeFileSync(join(directory, 'many', 'running.xml'), qstatXml(row('running', '1201')));
+    writeFileSync(join(directory, 'many', 'pending.xml'), qstatXml(row('pending', '1202-3000:1')));
     assert.match(await answered(env), /\n {2}1,200 of 3,000 tasks have ended, 1 runs, 1,799 to come\n$/);
   });
 
-  it('asks for none where a task is asked for, or another accounting DB, or CSV', async () => {
-    const env = await makeSite('unasked', ANSWERS('unasked'), records(HOUR));
+  it('does not ask qstat for one task, for another accounting DB, or for CSV', async () => {
+    const env = await makeSite('unasked', answersFor('unasked'), records(HOUR));
     assert.deepEqual(await arrays(env, `${JOB}.3`), []);
     assert.doesNotMatch(await job(env, `${JOB}.3`), LINE);
     const database = join(directory, 'unasked', 'accounting.db');
@@ -134,19 +134,19 @@ describe('qmemacct job, of an array job with tasks to come', () => {
     assert.equal(asked('unasked'), '');
   });
 
-  it('does not ask for one of which nothing was heard for days', async () => {
-    const env = await makeSite('old', ANSWERS('old'), records(100 * HOUR, true));
+  it('does not ask qstat about an array job without news for days', async () => {
+    const env = await makeSite('old', answersFor('old'), records(100 * HOUR, true));
     assert.deepEqual(await arrays(env, JOB), [{ ...known, ended: 3, running: 0, to_come: null }]);
     assert.equal(asked('old'), '');
   });
 
-  it('leaves the line out where qmaster says nothing', async () => {
+  it('leaves the line out where qstat fails', async () => {
     const env = await makeSite('silent', 'echo "error: commlib error" >&2; exit 1', records(HOUR));
     await unanswered('silent', env);
     assert.deepEqual(await arrays(env, JOB), [{ ...known, to_come: null }]);
   });
 
-  it('does not wait for a qstat, or a server, that does not answer', async () => {
+  it('does not wait for a qstat or a server that does not answer', async () => {
     const env = await makeSite('hangs', 'exec sleep 600', records(HOUR));
     await unanswered('hangs', env);
     const before = asked('hangs');

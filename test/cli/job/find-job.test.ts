@@ -23,7 +23,7 @@ function readerOf(...records: readonly JobRecord[]): AccountingReader {
   };
 }
 
-const nobody = (): Promise<readonly JobRecord[]> => Promise.resolve([]);
+const noneRunning = (): Promise<readonly JobRecord[]> => Promise.resolve([]);
 const live =
   (...records: readonly JobRecord[]) =>
   (): Promise<readonly JobRecord[]> =>
@@ -32,8 +32,8 @@ const query = { job_id: ordinary.job_id };
 const live4711: JobRecord = { ...running, job_id: 4711 };
 
 describe('findJob', () => {
-  it('finds nothing in nothing', async () => {
-    assert.deepEqual(await findJob(query, { readers: [], running: nobody }), {
+  it('finds no run where there is no store', async () => {
+    assert.deepEqual(await findJob(query, { readers: [], running: noneRunning }), {
       job_id: 4711,
       runs: [],
       older: 0,
@@ -41,8 +41,8 @@ describe('findJob', () => {
     });
   });
 
-  it('numbers runs over all stores', async () => {
-    const { runs } = await findJob(query, { readers: [readerOf(ordinary), readerOf(firstRun)], running: nobody });
+  it('numbers the runs of a job over all stores', async () => {
+    const { runs } = await findJob(query, { readers: [readerOf(ordinary), readerOf(firstRun)], running: noneRunning });
     assert.deepEqual(
       runs.map(({ record, attempt }) => [record.exit_status, attempt]),
       [
@@ -52,8 +52,8 @@ describe('findJob', () => {
     );
   });
 
-  it('puts one run of two stores together', async () => {
-    const { runs } = await findJob(query, { readers: [readerOf(ordinary), readerOf(ordinary)], running: nobody });
+  it('shows a run of two stores once', async () => {
+    const { runs } = await findJob(query, { readers: [readerOf(ordinary), readerOf(ordinary)], running: noneRunning });
     assert.equal(runs.length, 1);
   });
 
@@ -66,7 +66,7 @@ describe('findJob', () => {
     );
   });
 
-  it('takes a live record for a re-run of its submission, for a new job of that number otherwise', async () => {
+  it('takes a live record as another run of the same submission, else as a new job of that number', async () => {
     const rerun = { ...live4711, started_at: after(6000) };
     const again = await findJob(query, { readers: [readerOf(ordinary)], running: live(rerun) });
     assert.deepEqual([again.runs.map(({ attempt }) => attempt), again.older], [[1, 2], 0]);
@@ -77,7 +77,7 @@ describe('findJob', () => {
     assert.equal(all.runs.length, 2);
   });
 
-  it('leaves other jobs and tasks alone', async () => {
+  it('leaves out live records of other jobs and tasks', async () => {
     const other = await findJob(query, { readers: [], running: live(running) });
     assert.equal(other.runs.length, 0);
     const task = await findJob({ ...query, task_id: 2 }, { readers: [], running: live({ ...live4711, task_id: 1 }) });

@@ -52,7 +52,7 @@ describe('parseJobArguments', () => {
 });
 
 describe('a job that is named twice', () => {
-  it('is shown once, and a task in its job', async () => {
+  it('is shown once, and a task is shown once with its job', async () => {
     const path = temporaryStore();
     const store = openSqliteStore(path, 0o600);
     const tasks = [1, 2].map((task) => ({ ...ordinary, task_id: task, run_id: `a.${task}.1` }));

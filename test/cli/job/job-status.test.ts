@@ -8,18 +8,18 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 
 const SCRIPT = join(packageRoot(), 'docs', 'examples', 'workflows', 'job-status');
 
-const UNKNOWN = "echo 'Following jobs do not exist: \n4711' >&2; exit 1";
-const AWAY = "echo 'error: commlib error: got select error (Connection refused)' >&2; exit 1";
+const UNKNOWN_JOB = "echo 'Following jobs do not exist: \n4711' >&2; exit 1";
+const QMASTER_AWAY = "echo 'error: commlib error: got select error (Connection refused)' >&2; exit 1";
 
-/** What qacct prints of a job, for each of its runs. */
-const lines = (...runs: readonly (readonly [failed: string, exitStatus: number])[]): string =>
+/** A qacct that prints a line for each of these runs of a job. */
+const qacctLines = (...runs: readonly (readonly [failed: string, exitStatus: number])[]): string =>
   `cat <<'END'\n${runs.map(([failed, status]) => `jobnumber    4711\nfailed       ${failed}\nexit_status  ${status}\n`).join('')}END`;
 
-const NONE = "echo 'error: job id 4711 not found' >&2; exit 1";
-const AGAIN = ['25  : rescheduling', 99] as const;
+const NO_LINE = "echo 'error: job id 4711 not found' >&2; exit 1";
+const RESCHEDULED = ['25  : rescheduling', 99] as const;
 
-/** What the script says where Grid Engine's commands do this, in a workflow's directory. */
-function says(qstat: string, qacct: string, directory = temporaryDirectory()): string {
+/** Runs the script in a workflow's directory, with this shell code as qstat and qacct. */
+function jobStatus(qstat: string, qacct: string, directory = temporaryDirectory()): string {
   mkdirSync(join(directory, '.snakemake'), { recursive: true });
   for (const [name, does] of Object.entries({ qstat, qacct }))
     writeFileSync(join(directory, name), `#!/bin/sh\n${does}\n`, { mode: 0o755 });
@@ -28,33 +28,33 @@ function says(qstat: string, qacct: string, directory = temporaryDirectory()): s
 }
 
 describe('docs/examples/workflows/job-status', () => {
-  it('goes by the list of jobs, then by the last line of the accounting', () => {
-    assert.equal(says("echo 'job_number: 4711'", lines(['0', 1])), 'running');
-    assert.equal(says(UNKNOWN, lines(['0', 0])), 'success');
-    assert.equal(says(UNKNOWN, lines(['0', 3])), 'failed');
-    assert.equal(says(UNKNOWN, lines(['100 : assumedly after job', 137])), 'failed');
-    assert.equal(says(UNKNOWN, NONE), 'running');
+  it('goes by qstat, then by the last accounting line of the job', () => {
+    assert.equal(jobStatus("echo 'job_number: 4711'", qacctLines(['0', 1])), 'running');
+    assert.equal(jobStatus(UNKNOWN_JOB, qacctLines(['0', 0])), 'success');
+    assert.equal(jobStatus(UNKNOWN_JOB, qacctLines(['0', 3])), 'failed');
+    assert.equal(jobStatus(UNKNOWN_JOB, qacctLines(['100 : assumedly after job', 137])), 'failed');
+    assert.equal(jobStatus(UNKNOWN_JOB, NO_LINE), 'running');
   });
 
-  it('waits for the last line of a job that was rescheduled', () => {
-    assert.equal(says(UNKNOWN, lines(AGAIN)), 'running');
-    assert.equal(says(UNKNOWN, lines(AGAIN, ['0', 0])), 'success');
-    assert.equal(says(UNKNOWN, lines(AGAIN, ['0', 99])), 'failed');
+  it('prints "running" for a rescheduled job until the line of its last run is there', () => {
+    assert.equal(jobStatus(UNKNOWN_JOB, qacctLines(RESCHEDULED)), 'running');
+    assert.equal(jobStatus(UNKNOWN_JOB, qacctLines(RESCHEDULED, ['0', 0])), 'success');
+    assert.equal(jobStatus(UNKNOWN_JOB, qacctLines(RESCHEDULED, ['0', 99])), 'failed');
   });
 
-  it('takes a job for one that runs while Grid Engine is away', () => {
-    assert.equal(says(AWAY, lines(AGAIN)), 'running');
-    assert.equal(says(AWAY, lines(['0', 1])), 'running');
+  it('prints "running" while qmaster is away', () => {
+    assert.equal(jobStatus(QMASTER_AWAY, qacctLines(RESCHEDULED)), 'running');
+    assert.equal(jobStatus(QMASTER_AWAY, qacctLines(['0', 1])), 'running');
   });
 
-  it('does not wait for ever for a job that was deleted while it waited', () => {
+  it('prints "failed" for a job that has had no accounting line for ten minutes', () => {
     const directory = temporaryDirectory();
-    assert.equal(says(UNKNOWN, NONE, directory), 'running');
+    assert.equal(jobStatus(UNKNOWN_JOB, NO_LINE, directory), 'running');
     const [mark = ''] = readdirSync(join(directory, '.snakemake'));
     const before = Date.now() / 1000 - 660;
     utimesSync(join(directory, '.snakemake', mark), before, before);
-    assert.equal(says(AWAY, NONE, directory), 'running');
-    assert.equal(says(UNKNOWN, NONE, directory), 'failed');
-    assert.equal(says(UNKNOWN, lines(['0', 0]), directory), 'success');
+    assert.equal(jobStatus(QMASTER_AWAY, NO_LINE, directory), 'running');
+    assert.equal(jobStatus(UNKNOWN_JOB, NO_LINE, directory), 'failed');
+    assert.equal(jobStatus(UNKNOWN_JOB, qacctLines(['0', 0]), directory), 'success');
   });
 });

@@ -36,7 +36,7 @@ function task(of: JobRecord, number: number): JobRecord {
   };
 }
 
-/** An array of which one task runs on two hosts; and of another array, of the same number a year before, few tasks. */
+/** An array job, one task of which ran on two hosts, and two tasks of one that had the same number a year before. */
 const records: readonly JobRecord[] = [
   ...Array.from({ length: TASKS }, (_, index) => task(kinds[index % kinds.length] ?? ordinary, index + 1)),
   ...[mpiMaster(2), mpiTask(1), mpiTask(2)].map((record) => task(record, TASKS + 1)),
@@ -63,7 +63,7 @@ interface Shown {
   readonly atOnce: boolean;
 }
 
-/** `whole`: by a store that knows nothing of few fields. */
+/** `whole`: the store always reads whole records, never few fields. */
 async function show(options: Partial<JobOptions>, whole: boolean): Promise<Shown> {
   const reader = openSqliteReader(path);
   let atOnce = false;
@@ -105,7 +105,7 @@ function parts(output: string): { readonly records: readonly string[]; readonly 
 
 describe('a job of more than a thousand tasks', () => {
   for (const options of [{}, { full: true }, { tasks: true }, { worst: '7' }, { failed: true }, { all: true }] as const)
-    it(`has the same screen by the fields that it needs: ${JSON.stringify(options)}`, async () => {
+    it(`has the same screen from the fields it needs as from whole records: ${JSON.stringify(options)}`, async () => {
       const few = await show(options, false);
       assert.equal(few.output, (await show(options, true)).output);
       assert.match(few.output, /1,011 tasks/);
@@ -113,7 +113,7 @@ describe('a job of more than a thousand tasks', () => {
     });
 
   for (const options of [{ json: true }, { json: true, all: true }, { json: true, failed: true }] as const)
-    it(`is written page by page, as it would be at once: ${JSON.stringify(options)}`, async () => {
+    it(`is the same in JSON written page by page as at once: ${JSON.stringify(options)}`, async () => {
       const [paged, whole] = [await show(options, false), await show(options, true)];
       assert.deepEqual([paged.atOnce, whole.atOnce], [false, true]);
       const [a, b] = [parts(paged.output), parts(whole.output)];
@@ -122,13 +122,13 @@ describe('a job of more than a thousand tasks', () => {
       assert.ok(a.records.length >= 100);
     });
 
-  it('is written as CSV page by page, too', async () => {
+  it('is the same in CSV written page by page as at once', async () => {
     const [paged, whole] = [await show({ csv: true }, false), await show({ csv: true }, true)];
     assert.deepEqual(paged.output.split('\n').sort(), whole.output.split('\n').sort());
     assert.equal(paged.atOnce, false);
   });
 
-  it('keeps the order of few tasks that were chosen', async () => {
+  it('keeps the order of its worst tasks in JSON', async () => {
     const worst = { json: true, worst: '5' } as const;
     const keys = async (whole: boolean): Promise<readonly string[]> => {
       const read = check(answer, JSON.parse((await show(worst, whole)).output), 'the answer');
@@ -138,7 +138,7 @@ describe('a job of more than a thousand tasks', () => {
     assert.deepEqual(await keys(false), await keys(true));
   });
 
-  it('shows one of its tasks with its chart, and an older job of its number whole', async () => {
+  it('has the series of a task that is read alone, and leaves an older job of its number whole', async () => {
     const reader = openSqliteReader(path);
     const few = { job_id: JOB, most_whole: 1000, fields: ['host'] as const };
     const [one] = (await reader.job({ ...few, task_id: 3 })).records;

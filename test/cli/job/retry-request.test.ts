@@ -11,7 +11,7 @@ import { COMMAND } from '../../support/qmemacct';
 
 const SCRIPT = join(packageRoot(), 'docs', 'examples', 'workflows', 'retry-request');
 
-/** What the script says of a job, of which a site knows these four. */
+/** Runs the script for a job, at a site that knows four jobs. */
 async function site(): Promise<(job: number) => string> {
   const directory = temporaryDirectory();
   const path = (name: string): string => join(directory, name);
@@ -27,7 +27,7 @@ async function site(): Promise<(job: number) => string> {
 }
 
 describe('docs/examples/workflows/retry-request', () => {
-  it('says what "job --retry" says where memory ended the job, else the request that was given', async () => {
+  it('prints the request of "job --retry" where memory may have ended the job, else the given one', async () => {
     const request = await site();
     assert.equal(request(killedAtLimit.job_id), 'h_vmem=6G\n');
     assert.equal(request(4804), 'h_vmem=100M\n', 'memory may have ended it: twice the request');

@@ -27,7 +27,7 @@ function shown(
 }
 
 describe('qmemacct job --retry', () => {
-  it('says what to ask for now where memory ended it', () => {
+  it('prints what to request now where memory ended the job', () => {
     assert.deepEqual(shown([killedAtLimit]), { status: 0, output: 'h_vmem=6G\n', warnings: '' });
     const { status, output } = shown([killedAtLimit], true);
     assert.equal(status, 0);
@@ -35,7 +35,7 @@ describe('qmemacct job --retry', () => {
     assert.deepEqual([answer.job_id, answer.ended_by_memory, answer.request], [4712, true, 'h_vmem=6G']);
   });
 
-  it('asks for what past runs of its kind prediction, where that is more', () => {
+  it('requests what past runs of its kind predict where that is more', () => {
     const prediction = {
       ...{ amount: 9 * GIB, risk: 0.01, runs: 40, largest: 8 * GIB },
       ...{ sameProgram: false, stoppedAt: null, mostlyStopped: false },
@@ -44,7 +44,7 @@ describe('qmemacct job --retry', () => {
     assert.equal(retryOf({ runs }, 'unknown', new Date()).request, 'h_vmem=9G');
   });
 
-  it('is 4, with a request, where memory is one of several causes', () => {
+  it('ends with status 4 and a request where memory is one of several causes', () => {
     const held = openBracket(4.1 * GIB, null, null);
     const peaks = { peak_rss: held, peak_rss_swap: held };
     const account = tenMinutesOf({ category: '-l h_rt=600' });
@@ -61,7 +61,7 @@ describe('qmemacct job --retry', () => {
     assert.equal(both.status, 0);
   });
 
-  it('is 1 where it ended otherwise, and 4 where that is not known yet', () => {
+  it('ends with status 1 where the job ended otherwise, with 4 where that is not known yet', () => {
     const well = shown([ordinary]);
     assert.deepEqual([well.status, well.output], [1, '']);
     assert.match(well.warnings, /^qmemacct: job 4712: it succeeded$/m);
@@ -74,13 +74,13 @@ describe('qmemacct job --retry', () => {
     assert.match(shown([{ ...killedAtLimit, task_id: 1 }, open], true).output, /"ended_by_memory":null,"request":null/);
   });
 
-  it('is 4 of a job that was rescheduled, until its last run is known', () => {
+  it('ends with status 4 for a rescheduled job until its last run is known', () => {
     for (const again of [{ failed: 25, exit_status: 99 }, { failed: 24 }, { failed: null, exit_status: 99 }])
       assert.deepEqual([shown([{ ...ordinary, ...again }]).status, again], [4, again]);
     assert.equal(shown([{ ...ordinary, failed: 0, exit_status: 99 }]).status, 1, 'where rescheduling is forbidden');
   });
 
-  it('waits a minute for what was sampled where Grid Engine alone has said how it ended', () => {
+  it("waits a minute for the samplers' record where only Grid Engine's line has come", () => {
     const failed = { ...unsampled, exit_status: 1, h_vmem: null };
     const secondsLater = (seconds: number): number => {
       const now = (): Date => new Date(Date.parse(failed.ended_at ?? '') + 1000 * seconds);
@@ -89,7 +89,7 @@ describe('qmemacct job --retry', () => {
     assert.deepEqual([secondsLater(5), secondsLater(59), secondsLater(61)], [4, 4, 1]);
   });
 
-  it("waits a minute for Grid Engine's line where that alone says what killed it, and then names twice the request", () => {
+  it("waits a minute for Grid Engine's line where only that shows what killed the job, then doubles the request", () => {
     const held = openBracket(GIB / 10, null, null);
     const peaks = { peak_rss: held, peak_rss_swap: held, peak_process_vmem: held };
     const killed = { ...killedAtLimit, ...peaks, exit_status: 137, signal: 9, failed: null, grid_engine: null };
@@ -101,7 +101,7 @@ describe('qmemacct job --retry', () => {
     assert.deepEqual([later(61).status, later(61).output], [4, 'h_vmem=8G\n']);
   });
 
-  it('does not say that it ended otherwise where memory was limited, and nobody saw how large it grew', () => {
+  it('does not rule memory out where it was limited and too few samples show how it grew', () => {
     const failed = { ...unsampled, exit_status: 1 };
     const { status, output, warnings } = shown([failed]);
     assert.deepEqual([status, output], [4, 'h_vmem=100M\n'], 'twice the 50M of before');

@@ -25,7 +25,7 @@ const array = [
 ];
 const mine = waiting(9003, { name: 'mine', owner: userInfo().username });
 
-/** Its exit status put it into the error state. */
+/** Exit status 100 has put this job into the error state. */
 const failed = { ...ordinary, job_id: FAILED, run_id: '9.9002.1', exit_status: 100, ended_at: '2026-11-21T11:00:00Z' };
 
 /** One task of the array has ended for good, as Grid Engine's accounting says, too. */
@@ -60,8 +60,8 @@ async function job(words: readonly string[], options: Partial<JobOptions> = {}):
   return { status, terminal, asked: qmaster.asked };
 }
 
-describe('qmemacct job, of a job that has not ended', () => {
-  it('shows one that no store knows, and who holds it', async () => {
+describe('qmemacct job for a job that has not ended', () => {
+  it('shows a job that no store knows, and who holds it', async () => {
     const { status, terminal, asked } = await job([String(HELD)]);
     assert.equal(status, 0);
     assert.match(terminal.output(), /An operator holds it; .* qrls -h o 9001/);
@@ -72,18 +72,18 @@ describe('qmemacct job, of a job that has not ended', () => {
     ]);
   });
 
-  it('takes the one just submitted as the last, or as the last of its name', async () => {
+  it('takes a job just submitted as the last one, also by its name', async () => {
     assert.match((await job([])).terminal.output(), /^Job 9003 {2}mine /);
     assert.match((await job(['mine'])).terminal.output(), /^Job 9003 {2}mine /);
     assert.match((await job(['other'])).terminal.warnings(), /no job named other of /);
   });
 
-  it('shows one that waits again before its last run', async () => {
+  it('shows above the last run that the job waits again', async () => {
     const { terminal } = await job([String(FAILED)]);
     assert.match(terminal.output(), /qmod -cj 9002[^]*Data quality/);
   });
 
-  it('asks nothing about a job that has ended well, in another accounting DB, or at a time', async () => {
+  it('asks Grid Engine nothing about a job that has ended well, or with --accounting or --at', async () => {
     for (const [words, options] of [
       [[String(ordinary.job_id)], {}],
       [[String(HELD)], { accounting: join(directory, 'accounting.db') }],
@@ -92,7 +92,7 @@ describe('qmemacct job, of a job that has not ended', () => {
       assert.deepEqual((await job(words, options)).asked, []);
   });
 
-  it('gives each of several a line, and programs all of them', async () => {
+  it('shows a line for each of several jobs, and lists all of them in JSON', async () => {
     const words = [`${HELD},${ordinary.job_id}`];
     assert.match((await job(words)).terminal.output(), /\nJob 9001 {2}job9001: held\. An operator holds it/);
     const found = JSON.parse((await job(words, { json: true })).terminal.output()) as {
@@ -106,7 +106,7 @@ describe('qmemacct job, of a job that has not ended', () => {
     );
   });
 
-  it('shows the state of the task that is asked for, not that of the others', async () => {
+  it('shows the state of the given task, not of the others', async () => {
     const shown = async (task: number): Promise<string> => (await job([`${ARRAY}.${task}`])).terminal.output();
     const waits = await shown(8);
     assert.match(waits, /^Job 9004\.8 {2}job9004 +waiting,/);
@@ -125,7 +125,7 @@ describe('qmemacct job, of a job that has not ended', () => {
     assert.equal((await job([`${ARRAY}.9`])).status, 1);
   });
 
-  it('knows that one task has ended while others wait', async () => {
+  it('answers --retry for a task that has ended while others wait', async () => {
     const { status, terminal } = await job([`${ARRAY}.3`], { retry: true });
     assert.deepEqual([status, terminal.warnings()], [0, '']);
     assert.match(terminal.output(), /^h_vmem=/);

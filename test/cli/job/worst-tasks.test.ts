@@ -14,7 +14,7 @@ const UNKNOWN = 9301;
 const ALONE = 9302;
 const TASKS = 3;
 
-/** Of Grid Engine's accounting alone, in a parallel environment: over how many hosts its figures are is not known. */
+/** Tasks in a parallel environment, known from Grid Engine's accounting alone: on how many hosts they ran is unknown. */
 const tasksOf = (job_id: number, bytesOf: (task: number) => number): readonly JobRecord[] =>
   Array.from({ length: TASKS }, (_, index): JobRecord => ({
     ...unsampled,
@@ -50,7 +50,7 @@ async function worst(job: number, options: Partial<JobOptions> = {}) {
 }
 
 describe('the worst tasks of a parallel array that nobody sampled', () => {
-  it("are those by Grid Engine's figure", async () => {
+  it("are ranked by Grid Engine's maxvmem", async () => {
     const { status, output } = await worst(COUNTED);
     assert.equal(status, 0);
     assert.match(output, /^ +3 .* ~768 MiB.*\n +2 .* ~512 MiB/m);
@@ -67,7 +67,7 @@ describe('the worst tasks of a parallel array that nobody sampled', () => {
       assert.deepEqual([status, warnings], [1, 'qmemacct: --worst: no memory is known of any task\n']);
     });
 
-  it('are left out of a job that is not an array, which is shown all the same', async () => {
+  it('are not chosen in a job that is not an array, which is shown with a warning', async () => {
     const { status, warnings } = await worst(ALONE);
     assert.deepEqual([status, warnings], [0, `qmemacct: job ${ALONE} is not an array: --worst left out\n`]);
   });
