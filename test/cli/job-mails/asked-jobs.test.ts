@@ -21,7 +21,7 @@ const failed = (line: string): never => assert.fail(line);
 const ALICE = { job: 200_000, owner: 'alice' };
 
 describe('jobs that ask for a mail', () => {
-  it('are remembered beside thousands of another owner', () => {
+  it('are remembered beside 100,000 jobs of another owner', () => {
     const asked = new AskedJobs(join(temporaryDirectory(), 'asked.json'), failed);
     asked.look(facts([...jobsOf('mallory', 100_000), ALICE]), NOW);
     asked.look(facts([...jobsOf('mallory', 100_000), ALICE]), NOW);
@@ -32,7 +32,7 @@ describe('jobs that ask for a mail', () => {
     assert.equal(asked.all().length, 2001);
   });
 
-  it('are remembered beside thousands of another owner in the file', () => {
+  it('are remembered beside 100,000 jobs of another owner in the file', () => {
     const path = join(temporaryDirectory(), 'asked.json');
     const before = jobsOf('mallory', 100_000).map((job) => ({ ...job, cluster: 'main', since: NOW }));
     writeFileSync(path, JSON.stringify(before));
@@ -54,7 +54,7 @@ describe('jobs that ask for a mail', () => {
     assert.deepEqual(asked.all(), []);
   });
 
-  it('are written once in a round, however many mails have gone', () => {
+  it('are written once per round, however many mails were sent', () => {
     const path = join(temporaryDirectory(), 'asked.json');
     const asked = new AskedJobs(path, failed);
     asked.look(facts(jobsOf('bob', 100)), NOW);
@@ -64,7 +64,7 @@ describe('jobs that ask for a mail', () => {
     assert.equal(new AskedJobs(path, failed).all().length, 50);
   });
 
-  it('are told once where their file takes nothing, and written when it does', () => {
+  it("cause one warning where their file can't be written, and are written when it can", () => {
     const directory = join(temporaryDirectory(), 'missing');
     const path = join(directory, 'asked.json');
     const warnings: string[] = [];
@@ -79,7 +79,7 @@ describe('jobs that ask for a mail', () => {
     assert.deepEqual(warnings.slice(1), [`${path} is written again`]);
   });
 
-  it('that a damaged file has lost are told, once', () => {
+  it('cause one warning where a damaged file has lost them', () => {
     const path = join(temporaryDirectory(), 'asked.json');
     writeFileSync(path, '[{"cluster":"main","job":4711,"own');
     const warnings: string[] = [];

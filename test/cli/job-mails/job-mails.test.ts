@@ -56,10 +56,10 @@ interface Site {
   readonly sink: MailSink;
   readonly store: AccountingStore;
   readonly logged: readonly string[];
-  /** The mails of a process that begins now, at that time (ms). */
+  /** The mails of a process that starts now; `clock`: its time (ms). */
   readonly begin: (choices: Readonly<Record<string, UserChoice>>, clock?: () => number) => JobMails;
   readonly subjects: () => readonly string[];
-  /** How often the ledger has been asked for a mail. */
+  /** How often a mail was looked up in the ledger. */
   readonly looks: () => number;
 }
 
@@ -112,7 +112,7 @@ function listing(jobs: readonly number[], changes: Partial<ClusterFacts> = {}): 
 }
 
 describe('mails on jobs that have ended', () => {
-  it('go once to who wants them, whatever process sends them', async (t) => {
+  it('go once to each owner who wants them, whichever process sends them', async (t) => {
     const jobs = [ended(), ended({ job_id: 4712, owner: 'alice' }), ended({ job_id: 4713, ended_at: at(-11 * 60) })];
     const { begin, sink, subjects, logged } = await site(t, jobs);
     const mails = begin({ bob: EACH_JOB });
@@ -126,7 +126,7 @@ describe('mails on jobs that have ended', () => {
     assert.deepEqual(logged, []);
   });
 
-  it('wait for Grid Engine’s line, and for a job that runs again', async (t) => {
+  it("wait for Grid Engine's line, and while the job is listed", async (t) => {
     const { begin, store, subjects } = await site(t, [ended({ trust: 'root', failed: null, ended_at: at(-0.5) })]);
     let now = NOW;
     const mails = begin({ bob: EACH_JOB }, () => now);
@@ -140,7 +140,7 @@ describe('mails on jobs that have ended', () => {
     assert.equal(subjects().length, 2);
   });
 
-  it('are one for a job that asked to run again, at its real end', async (t) => {
+  it('are one for a job that asked to run again, after its last run', async (t) => {
     const { begin, store, subjects } = await site(t, [ended({ exit_status: 99 }), ended({ job_id: 4712, failed: 25 })]);
     let now = NOW;
     const mails = begin({ bob: EACH_JOB }, () => now);
@@ -174,7 +174,7 @@ describe('mails on jobs that have ended', () => {
     assert.deepEqual(subjects(), ['Array job 4711 (sim): 3 tasks ended, 1 of them badly']);
   });
 
-  it('are at most thirty in an hour; the others go in the next', async (t) => {
+  it('are at most thirty per owner and hour; the others go in the next hour', async (t) => {
     const jobs = Array.from({ length: 35 }, (_, index) => ended({ job_id: 5000 + index }));
     const { begin, sink } = await site(t, jobs);
     let now = NOW;
@@ -186,7 +186,7 @@ describe('mails on jobs that have ended', () => {
     assert.equal(new Set(sink.mails.map(({ headers }) => headers.get('subject'))).size, 35);
   });
 
-  it('are tried no more often where the server takes none', async (t) => {
+  it('are tried at most thirty times per hour where the mail server refuses them', async (t) => {
     const jobs = Array.from({ length: 35 }, (_, index) => ended({ job_id: 5000 + index }));
     const { begin, sink } = await site(t, jobs);
     const mails = begin({ bob: EACH_JOB });
@@ -199,7 +199,7 @@ describe('mails on jobs that have ended', () => {
     assert.equal(tried, 30);
   });
 
-  it('of an owner with thousands of jobs hold up nobody else’s', async (t) => {
+  it('of an owner with thousands of jobs do not delay those of other owners', async (t) => {
     const single = Array.from({ length: 4000 }, (_, index) => ended({ job_id: 5000 + index }));
     const arrays = Array.from({ length: 1000 }, (_, index) => ended({ job_id: 9000 + index, task_id: 1 }));
     const { begin, store, sink, looks } = await site(t, [...single, ...arrays]);
@@ -225,7 +225,7 @@ describe('mails on jobs that have ended', () => {
     assert.equal(third, 1);
   });
 
-  it('are tried again where the server takes none, and never twice where it may have taken one', async (t) => {
+  it('are tried again where the mail server refused them, and have no header from a hostile job name', async (t) => {
     const { begin, sink, logged } = await site(t, [ended({ job_name: HOSTILE_NAME })]);
     const mails = begin({ bob: EACH_JOB });
     sink.answer = () => ({ code: 451, text: 'later' });
@@ -237,12 +237,12 @@ describe('mails on jobs that have ended', () => {
     assert.equal(sink.mails[0].headers.get('bcc'), undefined);
   });
 
-  it('go for a job that asks for one by its context, and for no other job of its owner', async (t) => {
+  it('go for a job that asks by its context (-ac), and for no other job of its owner', async (t) => {
     const { begin, store, sink, subjects } = await site(t, [ended({ job_id: 4712 })]);
     const seen = listing([4711], { asked: [{ job: 4711, owner: 'bob' }] });
     assert.equal((await begin({}, () => NOW - HOUR).round(seen)).sent, 0);
     await store.merge([ended(), ended({ job_id: 4713 }), ended({ job_id: 4711, owner: 'alice', cluster: 'other' })]);
-    // The server has been started again meanwhile.
+    // A restarted server.
     const mails = begin({});
     assert.equal((await mails.round(seen)).sent, 0);
     assert.equal((await mails.round(listing([]))).sent, 1);
@@ -253,7 +253,7 @@ describe('mails on jobs that have ended', () => {
     assert.match(sink.mails[0].text, /submitted with -ac qmemacct=mail, which asks for this mail\.\n$/);
   });
 
-  it('go where the clock of the server is minutes ahead of those of the hosts', async (t) => {
+  it('go where the clock of the server is minutes ahead of the clocks of the hosts', async (t) => {
     const { begin, store, subjects } = await site(t, []);
     const mails = begin({});
     await mails.round(listing([4711], { asked: [{ job: 4711, owner: 'bob' }] }));
@@ -262,7 +262,7 @@ describe('mails on jobs that have ended', () => {
     assert.deepEqual(subjects(), ['Job 4711 (sim): exit status 0']);
   });
 
-  it('are one for an array job that asks, and one where its owner wants all of them, too', async (t) => {
+  it('are one for an array job that asks for a mail and whose owner wants all mails, too', async (t) => {
     const { begin, store, subjects } = await site(t, []);
     let now = NOW;
     const mails = begin({ bob: EACH_JOB }, () => now);
@@ -275,13 +275,13 @@ describe('mails on jobs that have ended', () => {
     assert.deepEqual(subjects(), ['Array job 4711 (sim): 3 tasks ended']);
   });
 
-  it('go once, although the clock was ahead of time when they went', async (t) => {
+  it('go once, although the clock was hours ahead when they were sent', async (t) => {
     const { begin } = await site(t, [ended()]);
     assert.equal((await begin({ bob: EACH_JOB }, () => NOW + 15 * HOUR).round(null)).sent, 1);
     assert.equal((await begin({ bob: EACH_JOB }).round(null)).sent, 0);
   });
 
-  it('are forgotten a day after their job was last seen', async (t) => {
+  it('that a job asked for are forgotten a day after the job was last listed', async (t) => {
     const { begin, store } = await site(t, []);
     let now = NOW;
     const mails = begin({}, () => now);
@@ -292,55 +292,59 @@ describe('mails on jobs that have ended', () => {
     assert.equal((await mails.round(listing([]))).sent, 0);
   });
 
-  it('are sent by the server', { skip: process.getuid?.() !== 0 && 'needs root' }, async (t) => {
-    const directory = temporaryDirectory();
-    const sink = await mailSink(t);
-    const owner = userInfo().username;
-    mkdirSync(join(directory, 'digest'));
-    writeChoice(join(directory, 'digest'), 'on', ['each-job']);
-    const now = new Date().toISOString();
-    const store = openSqliteStore(join(directory, 'accounting.db'), 0o600);
-    await store.merge([ended({ owner, submitted_at: now, started_at: now, ended_at: now })]);
-    await store.close();
-    const lines = [
-      `accounting = "${directory}/accounting.db"`,
-      `serve_socket = "${directory}/serve.sock"`,
-      'serve_port = 0',
-      'deliver_as = "root"',
-      `run_dir = "${directory}/run"`,
-      `state_dir = "${directory}/state"`,
-      `digest_dir = "${directory}/digest"`,
-      'mail_owners = "listed"',
-      `mail_server = "smtp://127.0.0.1:${sink.port}?tls=off"`,
-    ];
-    writeFileSync(join(directory, 'qmemacct.toml'), `${lines.join('\n')}\n`);
-    const arrived = new Promise<void>((resolve) => {
-      sink.answer = () => {
-        resolve();
-        return null;
-      };
-    });
-    const { child, said } = await startServing(t, join(directory, 'qmemacct.toml'));
-    await arrived;
-    const second = lines.map((line) => line.replace('serve.sock', 'second.sock'));
-    writeFileSync(join(directory, 'second.toml'), `${second.join('\n')}\n`);
-    const other = await startServing(t, join(directory, 'second.toml'));
-    const kept = /mails about jobs can't be sent, .*\/job-mails\/lock: another server sends them \(\S+ \d+ /;
-    await until(() => kept.test(other.said()), `why the second server sends none: ${other.said()}`);
-    child.kill('SIGTERM');
-    await new Promise((resolve) => child.once('exit', resolve));
-    assert.deepEqual(
-      sink.mails.map(({ headers }) => headers.get('subject')),
-      ['Job 4711 (sim): exit status 0'],
-      said(),
-    );
-  });
+  it(
+    'are sent by "qmemacct serve", and by one server only',
+    { skip: process.getuid?.() !== 0 && 'needs root' },
+    async (t) => {
+      const directory = temporaryDirectory();
+      const sink = await mailSink(t);
+      const owner = userInfo().username;
+      mkdirSync(join(directory, 'digest'));
+      writeChoice(join(directory, 'digest'), 'on', ['each-job']);
+      const now = new Date().toISOString();
+      const store = openSqliteStore(join(directory, 'accounting.db'), 0o600);
+      await store.merge([ended({ owner, submitted_at: now, started_at: now, ended_at: now })]);
+      await store.close();
+      const lines = [
+        `accounting = "${directory}/accounting.db"`,
+        `serve_socket = "${directory}/serve.sock"`,
+        'serve_port = 0',
+        'deliver_as = "root"',
+        `run_dir = "${directory}/run"`,
+        `state_dir = "${directory}/state"`,
+        `digest_dir = "${directory}/digest"`,
+        'mail_owners = "listed"',
+        `mail_server = "smtp://127.0.0.1:${sink.port}?tls=off"`,
+      ];
+      writeFileSync(join(directory, 'qmemacct.toml'), `${lines.join('\n')}\n`);
+      const arrived = new Promise<void>((resolve) => {
+        sink.answer = () => {
+          resolve();
+          return null;
+        };
+      });
+      const { child, said } = await startServing(t, join(directory, 'qmemacct.toml'));
+      await arrived;
+      const second = lines.map((line) => line.replace('serve.sock', 'second.sock'));
+      writeFileSync(join(directory, 'second.toml'), `${second.join('\n')}\n`);
+      const other = await startServing(t, join(directory, 'second.toml'));
+      const kept = /mails about jobs can't be sent, .*\/job-mails\/lock: another server sends them \(\S+ \d+ /;
+      await until(() => kept.test(other.said()), `why the second server sends none: ${other.said()}`);
+      child.kill('SIGTERM');
+      await new Promise((resolve) => child.once('exit', resolve));
+      assert.deepEqual(
+        sink.mails.map(({ headers }) => headers.get('subject')),
+        ['Job 4711 (sim): exit status 0'],
+        said(),
+      );
+    },
+  );
 });
 
 describe('mails on jobs that may run out of memory', () => {
   const risk = { job: 4711, name: 'sim', owner: 'bob', reason: 'full', line: 'has reached 95 % of its limit' } as const;
 
-  it('go once for a job and reason, and not too many in an hour', async (t) => {
+  it('go once per job and reason, and at most five per owner and hour', async (t) => {
     const { begin, sink, subjects } = await site(t, []);
     const mails = begin({ bob: AT_RISK, alice: EACH_JOB });
     const facts = listing([], {
@@ -359,7 +363,7 @@ describe('mails on jobs that may run out of memory', () => {
     assert.equal((await mails.round(listing([], { risks: many }))).sent, 3);
   });
 
-  it('and jobs that ask for a mail, rest on what qmaster and the samplers say', () => {
+  it('follow from what qmaster and the samplers say, as do jobs that ask for a mail', () => {
     const snapshot = workedExample();
     const view = viewCluster(snapshot, [], { rules: USUAL_RULES, nowMs: AT });
     const facts = factsOf(snapshot, view, new Date(AT));
