@@ -14,7 +14,7 @@ import { fakeTerminal } from '../fake-terminal';
 const onTerminal = fakeTerminal({ isTTY: true });
 
 describe('the arguments of the live commands', () => {
-  it('are filters', () => {
+  it('are filters of at most 32 names each', () => {
     assert.deepEqual(filterOf(readOptions(JOBS_OPTIONS, { owner: 'a,b*' })).owner, ['a', 'b*']);
     assert.deepEqual(filterOf(readOptions(JOBS_OPTIONS, {})).job, []);
     assert.throws(() => readOptions(JOBS_OPTIONS, { host: '' }), /--host: "" names nothing/);
@@ -23,14 +23,14 @@ describe('the arguments of the live commands', () => {
     assert.deepEqual(readOptions(JOBS_OPTIONS, { host: 'a,b,a' }).host, ['a', 'b']);
   });
 
-  it('are orders', () => {
+  it('are sorting keys and directions', () => {
     assert.deepEqual(jobsSorting(readOptions(JOBS_OPTIONS, {})), { key: 'share', reverse: false });
     const free = readOptions(HOSTS_OPTIONS, { sort: 'free', reverse: true });
     assert.deepEqual(hostsSorting(free), { key: 'free', reverse: true });
     assert.throws(() => readOptions(HOSTS_OPTIONS, { sort: 'risk' }), /write one of host, used, /);
   });
 
-  it('are spans of time', () => {
+  it('are spans of time, as 90s or 1d', () => {
     assert.deepEqual(
       ['90s', '30m', '2h', '1d', '1w'].map((text) => readOptions(RISK_OPTIONS, { within: text }).within),
       [90_000, 1_800_000, 7_200_000, 86_400_000, 604_800_000],
@@ -39,7 +39,7 @@ describe('the arguments of the live commands', () => {
       assert.throws(() => readOptions(RISK_OPTIONS, { within: text }).within, /--within: ".*" is not a span/);
   });
 
-  it('are seconds between refreshes, on a terminal only', () => {
+  it('are the seconds between refreshes, on a terminal only', () => {
     assert.equal(watchInterval({}, fakeTerminal(), 10), null);
     assert.equal(watchInterval({ watch: true }, onTerminal, 10), 10_000);
     assert.equal(watchInterval({ watch: '2.5' }, onTerminal, 10), 2500);

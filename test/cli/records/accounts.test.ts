@@ -20,7 +20,7 @@ function run(job: number, hour: number, more: Partial<JobRecord> = {}): JobRecor
 const NOW = new Date('2026-11-21T12:00:00Z');
 
 describe('Accounts', () => {
-  it('numbers each record among all runs of its job, asked for all at once, in every store', async () => {
+  it('numbers each record among all runs of its job in all stores, with one query per store', async () => {
     const [first, second, third] = [run(1, 1), run(1, 2), run(1, 3)];
     const other = run(2, 5);
     const elsewhere = run(1, 4, { cluster: 'elsewhere' });
@@ -59,7 +59,7 @@ describe('Accounts', () => {
     assert.deepEqual(await accounts.of([]), []);
   });
 
-  it('says the same of the parts of a parallel job, whether they come together or one by one', async () => {
+  it('gives the tasks of a parallel job the same answers together as one by one', async () => {
     const parts = [mpiMaster(2), mpiTask(1), mpiTask(2)];
     const reader = memoryReader([...parts, run(1, 1)]);
     const judging = { rules: await loadRules(''), kindOf: () => null };
@@ -90,10 +90,10 @@ describe('writeAll', () => {
     const sources = { readers: [watched], history: historyOf([reader], NOW), rules: await loadRules('') };
     const output = { writer: new CsvWriter(), terminal };
     assert.equal(await writeAll({ since: 0, until: NOW.getTime() }, sources, output), 3);
-    // The head, too.
+    // The lines include the header.
     assert.deepEqual(before, [0, 2, 3]);
     assert.equal(linesOf(terminal.output()), 4);
-    // Once, however many pages say so.
+    // One warning, although every page is restricted.
     assert.equal(linesOf(terminal.warnings()), 1);
   });
 });

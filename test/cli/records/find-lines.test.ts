@@ -14,7 +14,7 @@ const endedAt = (secondsBefore: number): string => new Date(END - secondsBefore 
 const [task] = arrayOfTwenty;
 assert.ok(task !== undefined);
 
-/** 60 jobs of their own among the newest 500, and an array of 3000 tasks, every tenth of which failed. */
+/** 60 single jobs among the newest 500 records, and an array of 3000 tasks, every tenth of which failed. */
 const single = Array.from({ length: 60 }, (_, index): JobRecord => {
   return { ...ordinary, job_id: 5000 + index, run_id: `s.${index}.1`, ended_at: endedAt(index) };
 });
@@ -59,7 +59,7 @@ async function sizes(query: Omit<Partial<RecordsQuery>, 'limit'>, most: number):
 }
 
 describe('findJobLines', () => {
-  it('reads the newest records alone, and all tasks of the arrays among their jobs', async () => {
+  it('reads only the newest records, and all tasks of the arrays among them', async () => {
     const found = await sizes({}, 50);
     assert.equal(found.size, 50);
     assert.deepEqual([...found.keys()].slice(0, 3), ['5000 bob', ARRAY, '5001 bob']);
@@ -74,7 +74,7 @@ describe('findJobLines', () => {
     assert.equal((await sizes({ owner: 'bob', failed: true }, 50)).get(ARRAY), 300);
   });
 
-  it('reads all where the newest records are of too few jobs, or the order weighs whole jobs', async () => {
+  it('reads more records where the newest are of too few jobs, and all where whole jobs are sorted', async () => {
     assert.equal((await sizes({}, 70)).get(ARRAY), 3000);
     assert.deepEqual(
       asked.map(({ limit, totals }) => [limit, totals]),
@@ -96,7 +96,7 @@ describe('findJobSums', () => {
   const wanted = { jobs: 3, waits: true, limit: 200_000, fields: LIST_FIELDS };
   const tasks = array.slice(0, 20);
 
-  it('puts the jobs of several stores in one order', async (t) => {
+  it('sorts the jobs of several stores together; null where two stores share a job or one has no sums', async (t) => {
     const stores = [single.slice(0, 4), tasks].map((records) => {
       const store = openSqliteStore(temporaryStore(), 0o640);
       t.after(() => store.close());

@@ -15,7 +15,7 @@ async function printed(...words: readonly string[]): Promise<string> {
   return terminal.output();
 }
 
-/** What bash offers for the last of these words. */
+/** The words that bash offers for the last of these. */
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
   const script = `${await printed('completion', 'bash')}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _qmemacct; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -26,7 +26,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _qmemacct; printf '%s\\n' "\${COMPREP
   return stdout.split('\n').filter((word) => word !== '');
 }
 
-/** Whether a program takes the text; skipped, with a word, where there is none. */
+/** Asserts that a program accepts the text; skips the test where there is no such program. */
 function accepts(t: TestContext, program: string, args: readonly string[], input: string): void {
   const file = join(directory, 'text');
   writeFileSync(file, input);
@@ -36,7 +36,7 @@ function accepts(t: TestContext, program: string, args: readonly string[], input
 }
 
 describe('completion', () => {
-  it('offers commands, and behind one its options, subcommands and choices', async () => {
+  it('offers commands, and after a command its options, subcommands and choices', async () => {
     assert.deepEqual(await offered('jo'), ['job', 'jobs']);
     assert.deepEqual(await offered('--config', 'x', 'job', '--fu'), ['--full']);
     assert.deepEqual(await offered('job', '--json', '--all'), ['--all', '--all-hosts']);
@@ -51,7 +51,7 @@ describe('completion', () => {
     assert.deepEqual(await offered('job', './'), []);
   });
 
-  it('knows in fish, too, what is the command and what the value of an option', async (t) => {
+  it('distinguishes the command from the value of an option in fish, too', async (t) => {
     const script = `${await printed('completion', 'fish')}
 complete -C "$argv" | string split -f 1 \\t; true`;
     function offeredByFish(line: string): readonly string[] | null {
@@ -90,13 +90,13 @@ complete -C "$argv" | string split -f 1 \\t; true`;
     }
   });
 
-  it('is what the shells can read', async (t) => {
+  it('has scripts that bash, zsh and fish can parse', async (t) => {
     await t.test('bash', async (part) => accepts(part, 'bash', ['-n'], await printed('completion', 'bash')));
     await t.test('zsh', async (part) => accepts(part, 'zsh', ['-n'], await printed('completion', 'zsh')));
     await t.test('fish', async (part) => accepts(part, 'fish', ['-n'], await printed('completion', 'fish')));
   });
 
-  it('refuses another shell', async () => {
+  it('refuses an unknown shell', async () => {
     assert.equal(await runProgram(['completion', 'tcsh'], '1', fakeTerminal()), 2);
   });
 });
@@ -114,5 +114,5 @@ describe('the manual page', () => {
     assert.match(page, /^\.TH QMEMACCT 1 2026-11-21 "qmemacct 1\.2\.3"\n/);
   });
 
-  it('is clean for mandoc', async (t) => accepts(t, 'mandoc', ['-Tlint'], await printed('man')));
+  it('passes the checks of mandoc', async (t) => accepts(t, 'mandoc', ['-Tlint'], await printed('man')));
 });

@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { makePrivateState, takeJobNumber } from '../../../src/cli/run/private-state';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-it('begins anew where the last job number is damaged', () => {
+it('private runs are numbered from 1 again where the file of the last number is damaged', () => {
   const directory = temporaryDirectory();
   const state = makePrivateState(directory, { cluster: '(run)', accounting: join(directory, 'accounting.db') });
   function taken(): number {

@@ -7,7 +7,7 @@ import { makeFifo } from '../../../src/native/libc';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
-/** Whether something is there to read. */
+/** Whether the reader gets bytes now. */
 function hasBytes(reader: number): boolean {
   try {
     return readSync(reader, Buffer.alloc(1000)) > 0;
@@ -17,8 +17,8 @@ function hasBytes(reader: number): boolean {
   }
 }
 
-describe('a place for rows', () => {
-  it('is a file, written anew', async () => {
+describe('openRowSink', () => {
+  it('replaces the content of a file', async () => {
     const path = join(temporaryDirectory(), 'rows');
     writeFileSync(path, 'old rows\n');
     const sink = openRowSink('--csv', path);
@@ -27,14 +27,14 @@ describe('a place for rows', () => {
     assert.equal(readFileSync(path, 'utf8'), Array.from({ length: 100 }, (_, row) => `${row}\n`).join(''));
   });
 
-  it('may be full', async () => {
+  it('returns the error of a full device', async () => {
     const sink = openRowSink('--csv', '/dev/full');
     sink.write('1\n');
     sink.write('2\n');
     assert.match((await sink.end()) ?? '', /^--csv \/dev\/full: ENOSPC/);
   });
 
-  it('may be slow: the rest is left out; and may go', async () => {
+  it('leaves rows out for a slow reader that then goes, and says how many', async () => {
     const path = join(temporaryDirectory(), 'fifo');
     makeFifo(path, 0o600);
     const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -46,7 +46,7 @@ describe('a place for rows', () => {
     assert.match((await sink.end()) ?? '', /too slow; \d+ rows were left out/);
   });
 
-  it('is no program, and no place that is not there', () => {
+  it('refuses a program, and a path that cannot exist', () => {
     const path = join(temporaryDirectory(), 'simulate');
     writeFileSync(path, '#!/bin/sh\n');
     chmodSync(path, 0o755);
