@@ -8,7 +8,7 @@ const RED = '\u001b[31m';
 const END = '\u001b[39m';
 
 describe('cutLine', () => {
-  it('cuts what is shown, not the colours', () => {
+  it('cuts the text that is shown, but no colour codes', () => {
     assert.equal(cutLine('abcdef', 6), 'abcdef');
     assert.equal(cutLine('abcdef', 3), 'abc');
     assert.equal(cutLine(`a${RED}bcd${END}ef`, 3), `a${RED}bc${END}`);
@@ -16,7 +16,7 @@ describe('cutLine', () => {
     assert.equal(cutLine('abc', 0), '');
   });
 
-  it('never leaves more than there is room for', () => {
+  it('never leaves more than fits, and keeps every colour code', () => {
     const piece = fc.oneof(fc.constantFrom(RED, END), fc.string({ unit: fc.constantFrom('a', '日', '–', ' ') }));
     fc.assert(
       fc.property(fc.array(piece), fc.nat({ max: 20 }), (pieces, width) => {
@@ -30,7 +30,7 @@ describe('cutLine', () => {
 });
 
 describe('drawFrame', () => {
-  it('draws everything first, then only lines that differ', () => {
+  it('draws everything at first, then only lines that differ', () => {
     const first = drawFrame(null, ['one', 'two'], 80, 24);
     assert.equal(first.text, '\u001b[2J\u001b[1;1H\u001b[2Kone\u001b[0m\u001b[2;1H\u001b[2Ktwo\u001b[0m');
     const second = drawFrame(first.drawn, ['one', 'TWO'], 80, 24);
@@ -38,7 +38,7 @@ describe('drawFrame', () => {
     assert.equal(drawFrame(second.drawn, ['one', 'TWO'], 80, 24).text, '');
   });
 
-  it('erases what a shorter frame leaves, starts anew on another width', () => {
+  it('erases the rest below a shorter frame, and redraws everything at another width', () => {
     const { drawn } = drawFrame(null, ['one', 'two', 'three'], 80, 24);
     assert.equal(drawFrame(drawn, ['one'], 80, 24).text, '\u001b[2;1H\u001b[J');
     assert.ok(drawFrame(drawn, ['one'], 79, 24).text.startsWith('\u001b[2J'));

@@ -17,7 +17,7 @@ async function typed(bytes: string): Promise<readonly (string | null)[]> {
 }
 
 describe('keyName', () => {
-  it('knows what terminals send', async () => {
+  it('names the keys that terminals send', async () => {
     assert.deepEqual(await typed('qS/?ü日'), ['q', 'S', '/', '?', 'ü', '日']);
     assert.deepEqual(await typed('\u001b[A\u001b[B\u001bOA\u001b[5~\u001b[6~'), [
       'up',
@@ -32,7 +32,7 @@ describe('keyName', () => {
     assert.deepEqual(await typed(' *,.'), [' ', '*', ',', '.']);
   });
 
-  it('has no name for others', async () => {
+  it('returns null for other keys', async () => {
     assert.deepEqual(await typed('\u0001\u0000\u001b[15~'), [null, null, null]);
   });
 });

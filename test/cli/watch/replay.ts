@@ -1,6 +1,6 @@
 /**
- * What a person sees on a terminal of that size after these bytes: the moves and erasures that our frames use, on the
- * first and the alternate screen. Throws on any other sequence but colours.
+ * The lines that a person sees on a terminal of this size after these bytes. Follows the moves and erasures of our
+ * frames, on the normal and the alternate screen; throws on any other sequence but colours.
  */
 export function replay(text: string, { columns, rows }: { readonly columns: number; readonly rows: number }): string[] {
   const blank = (): string[][] => Array.from({ length: rows }, () => []);

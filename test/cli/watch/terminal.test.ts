@@ -8,14 +8,14 @@ import { until } from '../../support/until';
 const program = join(__dirname, 'watch-program.js');
 
 interface Session {
-  /** All that came from the terminal so far. */
+  /** Everything written to the terminal so far. */
   readonly output: () => string;
   readonly type: (keys: string) => void;
-  /** Waits until the screen, as a person sees it, has this on it. */
+  /** Waits until the screen, as a person sees it, matches; its lines. */
   readonly sees: (what: RegExp) => Promise<readonly string[]>;
-  /** Waits until the terminal was sent this. */
+  /** Waits until the text written to the terminal matches. */
   readonly prints: (what: RegExp) => Promise<unknown>;
-  /** The device of the pseudo terminal and the process that watches. */
+  /** The device of the pseudo terminal and the pid of the program. */
   readonly place: () => Promise<{ readonly tty: string; readonly pid: number }>;
   readonly resize: (columns: number, rows: number) => Promise<void>;
   readonly ended: Promise<unknown>;
@@ -23,15 +23,15 @@ interface Session {
 
 const started = new Set<ChildProcess>();
 
-// script hangs up the terminal when it goes, and whoever watches there with it.
+// When script ends, it hangs up its terminal, which ends the program there.
 afterEach(() => {
   for (const child of started) child.kill();
   started.clear();
 });
 
 /**
- * The program under a pseudo terminal of 100 x 20, made by script(1). When it has ended, the shell tells its status and
- * how the terminal is set.
+ * The program under a pseudo terminal of 100 x 20, made by script(1). After its end the shell prints its status and the
+ * settings of the terminal.
  */
 function start(
   words: string,
@@ -58,7 +58,7 @@ function start(
   child.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
   let size = { columns: 100, rows: 20 };
   const seen = <T>(look: () => T | null): Promise<T> =>
-    until(look, () => `something else than:\n${replay(text, size).join('\n')}`);
+    until(look, () => `the screen does not match:\n${replay(text, size).join('\n')}`);
   const place = async (): Promise<{ readonly tty: string; readonly pid: number }> => {
     const [, tty = '', pid = ''] = await seen(() => /tty=(\S+)[^]*pid=(\d+)/.exec(text));
     return { tty, pid: Number(pid) };
@@ -81,7 +81,7 @@ function start(
   };
 }
 
-/** The terminal is as it was: cursor shown, lines wrapped, first screen, echo on, lines edited. */
+/** Asserts that the terminal is as before: cursor shown, lines wrapped, normal screen, echo, line editing. */
 async function assertRestored(session: Session, status: number): Promise<void> {
   await session.sees(new RegExp(`status=${status}\n`));
   await session.ended;
@@ -97,7 +97,7 @@ async function assertRestored(session: Session, status: number): Promise<void> {
 }
 
 describe('qmemacct live --watch on a terminal', () => {
-  it('shows jobs, obeys keys, follows the size of the terminal, and gives it back', async () => {
+  it('shows jobs, obeys keys, follows a change of size, and restores the terminal', async () => {
     const session = start('live --watch 1');
     const first = await session.sees(/12 running · by share[^]*serial[^]*q quit/);
     assert.match(first[1] ?? '', /^job +owner +name /);
@@ -134,7 +134,7 @@ describe('qmemacct live --watch on a terminal', () => {
     await assertRestored(session, 0);
   });
 
-  it('gives the terminal back on signals', async () => {
+  it('restores the terminal on SIGTERM, SIGINT and SIGHUP', async () => {
     for (const [signal, status] of [
       ['SIGTERM', 143],
       ['SIGINT', 130],
@@ -147,11 +147,11 @@ describe('qmemacct live --watch on a terminal', () => {
     }
   });
 
-  it('stops on Ctrl-Z, the terminal in order, and comes back', async () => {
+  it('stops on Ctrl-Z with the terminal restored, and draws again when it is resumed', async () => {
     const session = start('hosts --watch', { jobControl: true });
     await session.sees(/4 hosts/);
     session.type('\u001a');
-    // The shell tells that its job has stopped and how the terminal is set, and brings the job back.
+    // The shell prints the status of the stopped job and the settings of the terminal, and brings the job back.
     // eslint-disable-next-line no-control-regex -- the alternate screen again
     await session.prints(/stopped=1\d\d[^]*\sicanon\s[^]*\u001b\[\?1049h/);
     await session.sees(/4 hosts[^]*q quit/);
@@ -159,7 +159,7 @@ describe('qmemacct live --watch on a terminal', () => {
     await assertRestored(session, 0);
   });
 
-  it('gives the terminal back when it fails, and tells why', async () => {
+  it('restores the terminal when it fails, and says why', async () => {
     const session = start('live --watch', { env: { PROBLEM: 'the sky has fallen' } });
     await assertRestored(session, 3);
     const after = session.output().slice(session.output().lastIndexOf('\u001b[?1049l'));

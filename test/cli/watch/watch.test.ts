@@ -44,7 +44,7 @@ function fakeTty(): FakeTty {
   };
 }
 
-/** Nothing is asked a second time. */
+/** So long that Grid Engine is not asked a second time. */
 const ONCE = { interval: 3_600_000 };
 
 const start = startWatching('jobs', { filter: NO_FILTER, sorting: null, details: false });
@@ -99,7 +99,7 @@ describe('watch', () => {
     restored(tty);
   });
 
-  it('asks again and again, not while paused, for waiting jobs when they are shown', async () => {
+  it('asks again and again, but not while paused, and for waiting jobs only when they are shown', async () => {
     const tty = fakeTty();
     const { ended, asked } = watching(tty);
     await until(() => asked.length > 2);
@@ -115,7 +115,7 @@ describe('watch', () => {
     await ended;
   });
 
-  it('asks on when the clock is set back', async (t) => {
+  it('goes on asking when the clock is set back', async (t) => {
     const tty = fakeTty();
     const { ended, asked } = watching(tty);
     await until(() => asked.length > 1);
@@ -127,7 +127,7 @@ describe('watch', () => {
     await ended;
   });
 
-  it('draws nothing that comes after its end', async () => {
+  it('draws no answer that comes after its end', async () => {
     const tty = fakeTty();
     let answer: (view: ClusterView) => void = () => undefined;
     const late = new Promise<ClusterView>((resolve) => (answer = resolve));
@@ -140,7 +140,7 @@ describe('watch', () => {
     restored(tty);
   });
 
-  it('ends on a signal, whose name it tells', async () => {
+  it('ends on a signal and returns its name', async () => {
     const tty = fakeTty();
     const { ended } = watching(tty);
     tty.events().end('SIGTERM');
@@ -169,7 +169,7 @@ describe('watch', () => {
     restored(other);
   });
 
-  it('tells who answers that nobody listens any more', async () => {
+  it('aborts an unanswered question when it ends', async () => {
     const tty = fakeTty();
     let stopped: AbortSignal | null = null;
     const { ended } = watching(tty, {
