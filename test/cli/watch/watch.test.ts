@@ -163,9 +163,11 @@ describe('watch', () => {
         return liveScreen();
       },
     });
+    const failed = assert.rejects(failing.ended, /can not draw/);
     await until(() => drawn > 1);
-    other.events().key('r');
-    await assert.rejects(failing.ended, /can not draw/);
+    // On a busy machine, the redraw of a tick may have failed already.
+    if (other.listening()) other.events().key('r');
+    await failed;
     restored(other);
   });
 
