@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { createProgram, runProgram } from '../../../src/cli/program';
 import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -15,15 +15,30 @@ async function printed(...words: readonly string[]): Promise<string> {
   return terminal.output();
 }
 
-/** The words that bash offers for the last of these. */
-async function offered(...words: readonly string[]): Promise<readonly string[]> {
-  const script = `${await printed('completion', 'bash')}
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _qmemacct; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-uc', script, 'bash', 'qmemacct', ...words], {
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+/** The completion of each shell. */
+const scripts = { bash: '', zsh: '', fish: '' };
+before(async () => {
+  for (const shell of SHELLS) scripts[shell] = await printed('completion', shell);
+});
+
+/** Runs these lines of bash, in which `offer WORD ...` prints a line with what bash offers for the last word. */
+function inBash(lines: string, ...args: readonly string[]): readonly string[] {
+  const script = `${scripts.bash}
+offer() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _qmemacct; printf '%s\\n' "\${COMPREPLY[*]}"; }
+${lines}`;
+  const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-uc', script, 'bash', ...args], {
     encoding: 'utf8',
   });
   assert.deepEqual([status, stderr], [0, '']);
-  return stdout.split('\n').filter((word) => word !== '');
+  return stdout.trimEnd().split('\n');
+}
+
+/** The words that bash offers for the last of these. */
+function offered(...words: readonly string[]): readonly string[] {
+  const [line = ''] = inBash('offer qmemacct "$@"', ...words);
+  return line.split(' ').filter((word) => word !== '');
 }
 
 /** Asserts that a program accepts the text; skips the test where there is no such program. */
@@ -36,23 +51,23 @@ function accepts(t: TestContext, program: string, args: readonly string[], input
 }
 
 describe('completion', () => {
-  it('offers commands, and after a command its options, subcommands and choices', async () => {
-    assert.deepEqual(await offered('jo'), ['job', 'jobs']);
-    assert.deepEqual(await offered('--config', 'x', 'job', '--fu'), ['--full']);
-    assert.deepEqual(await offered('job', '--json', '--all'), ['--all', '--all-hosts']);
-    assert.deepEqual(await offered('database', 'i'), ['init']);
-    assert.deepEqual(await offered('digest', 'o'), ['on', 'off']);
-    assert.deepEqual(await offered('completion', ''), [...['bash', 'zsh', 'fish'], ...(await offered('man', ''))]);
+  it('offers commands, and after a command its options, subcommands and choices', () => {
+    assert.deepEqual(offered('jo'), ['job', 'jobs']);
+    assert.deepEqual(offered('--config', 'x', 'job', '--fu'), ['--full']);
+    assert.deepEqual(offered('job', '--json', '--all'), ['--all', '--all-hosts']);
+    assert.deepEqual(offered('database', 'i'), ['init']);
+    assert.deepEqual(offered('digest', 'o'), ['on', 'off']);
+    assert.deepEqual(offered('completion', ''), [...SHELLS, ...offered('man', '')]);
   });
 
-  it('leaves values and files to bash', async () => {
-    assert.deepEqual(await offered('job', '--accounting', ''), []);
-    assert.deepEqual(await offered('--config', ''), []);
-    assert.deepEqual(await offered('job', './'), []);
+  it('leaves values and files to bash', () => {
+    assert.deepEqual(offered('job', '--accounting', ''), []);
+    assert.deepEqual(offered('--config', ''), []);
+    assert.deepEqual(offered('job', './'), []);
   });
 
-  it('distinguishes the command from the value of an option in fish, too', async (t) => {
-    const script = `${await printed('completion', 'fish')}
+  it('distinguishes the command from the value of an option in fish, too', (t) => {
+    const script = `${scripts.fish}
 complete -C "$argv" | string split -f 1 \\t; true`;
     function offeredByFish(line: string): readonly string[] | null {
       const { error, status, stdout, stderr } = spawnSync('fish', ['-N', '-c', script, line], { encoding: 'utf8' });
@@ -76,24 +91,24 @@ complete -C "$argv" | string split -f 1 \\t; true`;
   it('knows every command and option', async () => {
     const context = { terminal: fakeTerminal(), version: '1', finish: () => Promise.resolve() };
     const { commands } = await createProgram(['completion'], context);
-    for (const command of commands) {
+    const names = commands.map((command) => command.name());
+    const offers = inBash('for name; do offer qmemacct "$name" --; done', ...names);
+    assert.equal(offers.length, names.length);
+    for (const [index, command] of commands.entries()) {
       const options = command.options.flatMap(({ long }) => long ?? []);
-      const known = new Set(await offered(command.name(), '--'));
+      const known = new Set(offers[index]?.split(' '));
       assert.deepEqual(
         options.filter((option) => !known.has(option)),
         [],
       );
-      for (const shell of ['bash', 'zsh', 'fish']) {
-        const script = await printed('completion', shell);
-        for (const option of options) assert.ok(script.includes(option.replace('--', shell === 'fish' ? '-l ' : '--')));
-      }
+      for (const shell of SHELLS)
+        for (const option of options)
+          assert.ok(scripts[shell].includes(option.replace('--', shell === 'fish' ? '-l ' : '--')));
     }
   });
 
   it('has scripts that bash, zsh and fish can parse', async (t) => {
-    await t.test('bash', async (part) => accepts(part, 'bash', ['-n'], await printed('completion', 'bash')));
-    await t.test('zsh', async (part) => accepts(part, 'zsh', ['-n'], await printed('completion', 'zsh')));
-    await t.test('fish', async (part) => accepts(part, 'fish', ['-n'], await printed('completion', 'fish')));
+    for (const shell of SHELLS) await t.test(shell, (part) => accepts(part, shell, ['-n'], scripts[shell]));
   });
 
   it('refuses an unknown shell', async () => {
