@@ -11,38 +11,53 @@ import { ordinary, selfReported } from '../../report/sample-records';
 import { COMMAND, NOBODY, notRoot, qmemacct, runCommand, type Answer } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
+interface User {
+  /** Runs a command as a process of its own. */
+  readonly start: (...words: readonly string[]) => ReturnType<typeof qmemacct>;
+  /** Runs a command in this process. */
+  readonly show: (...words: readonly string[]) => Promise<Answer>;
+}
+
+function userOf(home: string, config: string): User {
+  const env = { HOME: home, COLUMNS: '120', LANG: 'C.UTF-8', PATH: process.env.PATH };
+  return {
+    start: (...words) => qmemacct(['--config', config, ...words], { env }),
+    show: (...words) => runCommand(['--config', config, ...words], { env, columns: 120, now: () => new Date() }),
+  };
+}
+
 /** A site that knows a job 1, and a user who has no private runs yet. */
-async function newUser(): Promise<(...words: readonly string[]) => ReturnType<typeof qmemacct>> {
+async function newUser(): Promise<User> {
   const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
   writeFileSync(config, `accounting = "${directory}/site.db"\nrun_dir = "${directory}/none"\nlistener = false\n`);
   const site = openSqliteStore(join(directory, 'site.db'), 0o600);
   await site.merge([{ ...ordinary, job_id: 1, job_name: 'of_the_cluster' }]);
   await site.close();
-  return (...words) => qmemacct(['--config', config, ...words], { env: { HOME: directory, COLUMNS: '120' } });
+  return userOf(directory, config);
 }
 
 describe('a private run', () => {
   it('is called run-1, which "job" and "jobs" tell apart from job 1', async () => {
     const user = await newUser();
-    const run = user('run', '--', 'sleep', '0.3');
+    const run = user.start('run', '--', 'sleep', '0.3');
     assert.equal(run.status, 0, run.stderr);
     assert.match(run.stderr, /\brun-1\b/);
-    const cluster = user('job', '1');
-    assert.equal(cluster.status, 0, cluster.stderr);
-    assert.match(cluster.stdout, /of_the_cluster/);
-    assert.doesNotMatch(cluster.stdout, /sleep|had this number|run-1/);
-    const own = user('job', 'run-1');
-    assert.equal(own.status, 0, own.stderr);
-    assert.match(own.stdout, /run-1[^]*sleep/);
-    assert.doesNotMatch(own.stdout, /of_the_cluster/);
-    const list = user('jobs', '--since', '2020-01-01').stdout;
+    const cluster = await user.show('job', '1');
+    assert.equal(cluster.status, 0, cluster.warnings);
+    assert.match(cluster.output, /of_the_cluster/);
+    assert.doesNotMatch(cluster.output, /sleep|had this number|run-1/);
+    const own = await user.show('job', 'run-1');
+    assert.equal(own.status, 0, own.warnings);
+    assert.match(own.output, /run-1[^]*sleep/);
+    assert.doesNotMatch(own.output, /of_the_cluster/);
+    const list = (await user.show('jobs', '--since', '2020-01-01')).output;
     assert.match(list, /^run-1 .*sleep/m);
     assert.match(list, /^1 .*of_the_cluster/m);
-    assert.match(user('jobs', '--since', '1d').stdout, /^Jobs +1 job\n[^]*CPU .* slot·s/);
-    const none = user('job', 'run-2');
+    assert.match((await user.show('jobs', '--since', '1d')).output, /^Jobs +1 job\n[^]*CPU .* slot·s/);
+    const none = await user.show('job', 'run-2');
     assert.equal(none.status, 1);
-    assert.match(none.stderr, /job run-2: nothing known/);
+    assert.match(none.warnings, /job run-2: nothing known/);
   });
 });
 
@@ -69,7 +84,7 @@ describe('a private run under a limit of file sizes', () => {
 
 describe('sums and exports', () => {
   /** A site with one job, and a user whose own store has two private runs and a job of an imported accounting file. */
-  async function siteWithOwnStore(): Promise<(...words: readonly string[]) => string> {
+  async function siteWithOwnStore(): Promise<(...words: readonly string[]) => Promise<string>> {
     const directory = temporaryDirectory();
     const config = join(directory, 'qmemacct.toml');
     writeFileSync(config, `accounting = "${directory}/site.db"\nrun_dir = "${directory}/none"\nlistener = false\n`);
@@ -84,29 +99,29 @@ describe('sums and exports', () => {
       await store.merge(records);
       await store.close();
     }
-    return (...words) => {
-      const env = { HOME: directory, COLUMNS: '120' };
-      const { stdout, stderr } = qmemacct(['--config', config, ...words, '--since', '2020-01-01'], { env });
-      assert.equal(stderr, '');
-      return stdout;
+    const user = userOf(directory, config);
+    return async (...words) => {
+      const { output, warnings } = await user.show(...words, '--since', '2020-01-01');
+      assert.equal(warnings, '');
+      return output;
     };
   }
 
   it('leave private runs out beside the jobs of a cluster', async () => {
     const command = await siteWithOwnStore();
-    assert.match(command('top', 'names'), /^Top names by unused memory +2 jobs and array tasks\n(?![^]*mine)/);
-    assert.match(command('report'), /^Memory report of imported, site +2 jobs and array tasks\n(?![^]*mine)/);
-    const exported = command('export', 'records', '--columns', 'cluster');
+    assert.match(await command('top', 'names'), /^Top names by unused memory +2 jobs and array tasks\n(?![^]*mine)/);
+    assert.match(await command('report'), /^Memory report of imported, site +2 jobs and array tasks\n(?![^]*mine)/);
+    const exported = await command('export', 'records', '--columns', 'cluster');
     assert.deepEqual(exported.trimEnd().split('\n'), ['cluster', 'site', 'imported']);
-    assert.match(command('replay'), /: 2 jobs,/);
-    const list = command('jobs');
+    assert.match(await command('replay'), /: 2 jobs,/);
+    const list = await command('jobs');
     assert.match(
       list,
       /^Jobs +2 jobs and array tasks\n[^]*mine[^]*\n2 self-reported by the owner: not in the site's sums\n$/,
     );
     assert.doesNotMatch(list, /records shown/);
-    assert.match(command('jobs', '--limit', '2'), /^Jobs +2 jobs and array tasks\n[^]*\n2 of 4 records shown/);
-    assert.match(command('jobs', '--sort', 'peak'), /^Jobs +2 jobs and array tasks\n[^]*mine/);
+    assert.match(await command('jobs', '--limit', '2'), /^Jobs +2 jobs and array tasks\n[^]*\n2 of 4 records shown/);
+    assert.match(await command('jobs', '--sort', 'peak'), /^Jobs +2 jobs and array tasks\n[^]*mine/);
   });
 
   it('count private runs where these are chosen, or nothing else matches', async () => {
@@ -115,11 +130,14 @@ describe('sums and exports', () => {
       ['--cluster', '(run)'],
       ['--name', 'mine'],
     ]) {
-      assert.match(command('jobs', ...words), /^Jobs: .* +2 jobs and array tasks\n/);
-      assert.match(command('top', 'names', '--by', 'jobs', ...words), / 2 jobs and array tasks\n[^]*mine/);
-      assert.match(command('export', 'records', '--columns', 'cluster', ...words), /^cluster\n\(run\)\n\(run\)\n$/);
+      assert.match(await command('jobs', ...words), /^Jobs: .* +2 jobs and array tasks\n/);
+      assert.match(await command('top', 'names', '--by', 'jobs', ...words), / 2 jobs and array tasks\n[^]*mine/);
+      assert.match(
+        await command('export', 'records', '--columns', 'cluster', ...words),
+        /^cluster\n\(run\)\n\(run\)\n$/,
+      );
     }
-    assert.match(command('report', '--cluster', '(run)'), /^Memory report of \(run\) +2 jobs and array tasks\n/);
+    assert.match(await command('report', '--cluster', '(run)'), /^Memory report of \(run\) +2 jobs and array tasks\n/);
   });
 });
 
@@ -176,10 +194,10 @@ describe('qmemacct run', () => {
       ['no_such_program', 127, 'no such command; give its path'],
       ['/etc', 126, 'not a program, or not allowed to be run by you'],
     ] as const) {
-      const run = user('run', '--', command);
-      assert.deepEqual([run.status, run.stderr], [status, `qmemacct: ${command} was not started: ${why}\n`]);
+      const run = await user.show('run', '--', command);
+      assert.deepEqual([run.status, run.warnings], [status, `qmemacct: ${command} was not started: ${why}\n`]);
     }
-    assert.match(user('jobs', '--since', '2020-01-01').stdout, /^Jobs +1 job\n/);
+    assert.match((await user.show('jobs', '--since', '2020-01-01')).output, /^Jobs +1 job\n/);
   });
 
   it('says what to do where nothing can be created in the home directory', () => {
@@ -196,12 +214,12 @@ describe('qmemacct run', () => {
 
   it('shows no queue wait and no limit, and refuses a --h-vmem that is no size', async () => {
     const user = await newUser();
-    const run = user('run', '--', 'sleep', '0.2');
+    const run = user.start('run', '--', 'sleep', '0.2');
     assert.match(run.stderr, /^Requested memory +no limit$/m);
     assert.doesNotMatch(run.stderr, /queue wait/i);
     for (const size of ['0', '-5', '0G']) {
-      const { status, stderr } = user('run', `--h-vmem=${size}`, '--', 'true');
-      assert.deepEqual([status, stderr.includes(`--h-vmem "${size}": write it as`)], [2, true], stderr);
+      const { status, warnings } = await user.show('run', `--h-vmem=${size}`, '--', 'true');
+      assert.deepEqual([status, warnings.includes(`--h-vmem "${size}": write it as`)], [2, true], warnings);
     }
   });
 
@@ -209,11 +227,14 @@ describe('qmemacct run', () => {
     const user = await newUser();
     const directory = temporaryDirectory();
     const mark = join(directory, 'mark');
-    const refused = user('run', '--report', join(directory, 'none', 'x'), '--', 'touch', mark);
-    assert.equal(refused.status, 2, refused.stderr);
-    assert.match(refused.stderr, /^qmemacct: --report .*none\/x: can't be written \(ENOENT.*\); give another file\n$/);
+    const refused = await user.show('run', '--report', join(directory, 'none', 'x'), '--', 'touch', mark);
+    assert.equal(refused.status, 2, refused.warnings);
+    assert.match(
+      refused.warnings,
+      /^qmemacct: --report .*none\/x: can't be written \(ENOENT.*\); give another file\n$/,
+    );
     assert.ok(!existsSync(mark));
-    const lost = user('run', '--report', join(directory, 'x'), '--', 'sh', '-c', `mkdir ${directory}/x; exit 7`);
+    const lost = user.start('run', '--report', join(directory, 'x'), '--', 'sh', '-c', `mkdir ${directory}/x; exit 7`);
     assert.equal(lost.status, 7, lost.stderr);
     assert.match(lost.stderr, /^qmemacct: --report .*: can't be written \(EISDIR.*\n$/);
   });
