@@ -12,10 +12,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { spawn, spawnSync } from 'node:child_process';
 import { failedLine, sampleLine, sampleLines } from '../../accounting/import/sample-lines';
-import { noPostgres, startServer } from '../../accounting/postgres/server';
+import { noPostgres, startServer, type Server } from '../../accounting/postgres/server';
 import { SETTINGS_FILE } from '../../../src/record/settings';
 import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -115,6 +115,33 @@ async function refusesOtherCluster({ directory, file, config, run }: Site): Prom
   assert.deepEqual(await importNow(), [0, added, '']);
   setCluster('cell');
   assert.equal((await importNow())[0], 2);
+}
+
+/** Asserts that --follow imports what is appended, also around a rotation, until SIGTERM. */
+async function followsRotation({ file, config, run }: Site, named: readonly string[] = []): Promise<void> {
+  writeFileSync(file, sampleLines(1, 40));
+  const words = ['import', ...named, '--follow', '--config', config];
+  const child = spawn(process.execPath, [COMMAND, ...words], { stdio: 'pipe' });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  let said = '';
+  child.stdout.on('data', (text: Buffer) => (said += text.toString()));
+  child.stderr.on('data', (text: Buffer) => (said += text.toString()));
+  const hear = (pattern: RegExp): Promise<true> =>
+    until(() => {
+      assert.equal(child.exitCode, null, said);
+      return pattern.test(said);
+    });
+  await hear(/40 records added/);
+  appendFileSync(file, sampleLine(41));
+  await hear(/1 line, 1 record added/);
+  // Written after the last look, and rotated away before the next.
+  appendFileSync(file, sampleLine(72));
+  renameSync(file, `${file}.0`);
+  writeFileSync(file, sampleLines(42, 30));
+  await hear(/31 records added/);
+  child.kill('SIGTERM');
+  assert.equal(await ended, 0, said);
+  assert.match((await run('import')).output, /^nothing new/);
 }
 
 describe('qmemacct import', () => {
@@ -274,32 +301,6 @@ describe('qmemacct import', () => {
     assert.equal((await site().run('import', '--csv')).status, 2);
   });
 
-  async function followsRotation({ file, config, run }: Site, named: readonly string[] = []): Promise<void> {
-    writeFileSync(file, sampleLines(1, 40));
-    const words = ['import', ...named, '--follow', '--config', config];
-    const child = spawn(process.execPath, [COMMAND, ...words], { stdio: 'pipe' });
-    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    let said = '';
-    child.stdout.on('data', (text: Buffer) => (said += text.toString()));
-    child.stderr.on('data', (text: Buffer) => (said += text.toString()));
-    const hear = (pattern: RegExp): Promise<true> =>
-      until(() => {
-        assert.equal(child.exitCode, null, said);
-        return pattern.test(said);
-      });
-    await hear(/40 records added/);
-    appendFileSync(file, sampleLine(41));
-    await hear(/1 line, 1 record added/);
-    // Written after the last look, and rotated away before the next.
-    appendFileSync(file, sampleLine(72));
-    renameSync(file, `${file}.0`);
-    writeFileSync(file, sampleLines(42, 30));
-    await hear(/31 records added/);
-    child.kill('SIGTERM');
-    assert.equal(await ended, 0, said);
-    assert.match((await run('import')).output, /^nothing new/);
-  }
-
   it('follows a configured file through a rotation with --follow, until SIGTERM', () => followsRotation(site()));
 
   it('follows a file that is named in the command, too', () => {
@@ -309,23 +310,23 @@ describe('qmemacct import', () => {
 
   it('refuses to count a file again for another cluster', () => refusesOtherCluster(site()));
 
-  it('refuses to count a file again for another cluster in PostgreSQL, too', { skip: noPostgres }, async (t) => {
-    const server = await startServer();
-    t.after(() => server.remove());
+  it('dates jobs that never started by the lines around them', () => datesNeverStarted(site()));
+});
+
+describe('qmemacct import into PostgreSQL', { skip: noPostgres }, () => {
+  let server: Server;
+  before(async () => void (server = await startServer()));
+  after(() => server.remove());
+
+  it('refuses to count a file again for another cluster', async () => {
     await refusesOtherCluster(site('', server.url(await server.database())));
   });
 
-  it('dates jobs that never started by the lines around them', () => datesNeverStarted(site()));
-
-  it('dates jobs that never started by the lines around them in PostgreSQL, too', { skip: noPostgres }, async (t) => {
-    const server = await startServer();
-    t.after(() => server.remove());
+  it('dates jobs that never started by the lines around them', async () => {
     await datesNeverStarted(site('', server.url(await server.database())));
   });
 
-  it('follows a configured file into PostgreSQL, too', { skip: noPostgres }, async (t) => {
-    const server = await startServer();
-    t.after(() => server.remove());
+  it('follows a configured file through a rotation with --follow', async () => {
     const name = await server.database();
     await followsRotation(site('', server.url(name)));
     const [row] = await server.run(name, 'SELECT count(*) AS records FROM qmemacct.record');
