@@ -89,6 +89,7 @@ describe('jobs that ask for a mail', () => {
       /asked\.json is not JSON: jobs that asked for a mail and have ended meanwhile are forgotten/,
     );
     asked.look(facts([]), NOW);
+    assert.equal(warnings.length, 1);
     assert.deepEqual(new AskedJobs(path, failed).all(), []);
   });
 });

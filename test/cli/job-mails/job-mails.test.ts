@@ -199,9 +199,9 @@ describe('mails on jobs that have ended', () => {
     assert.equal(tried, 30);
   });
 
-  it('of an owner with thousands of jobs do not delay those of other owners', async (t) => {
-    const single = Array.from({ length: 4000 }, (_, index) => ended({ job_id: 5000 + index }));
-    const arrays = Array.from({ length: 1000 }, (_, index) => ended({ job_id: 9000 + index, task_id: 1 }));
+  it('of an owner with a thousand jobs do not delay those of other owners', async (t) => {
+    const single = Array.from({ length: 1000 }, (_, index) => ended({ job_id: 5000 + index }));
+    const arrays = Array.from({ length: 400 }, (_, index) => ended({ job_id: 9000 + index, task_id: 1 }));
     const { begin, store, sink, looks } = await site(t, [...single, ...arrays]);
     const looksOf = async (work: () => Promise<void>): Promise<number> => {
       const before = looks();
