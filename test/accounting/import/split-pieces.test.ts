@@ -10,6 +10,7 @@ import type { FilePlace, LineBatch } from '../../../src/accounting/import/split-
 import { splitHere, splitPieces } from '../../../src/accounting/import/split-pieces';
 import { temporaryStore } from '../temporary-store';
 import { failedLine, sampleLine } from './sample-lines';
+import { anyCharacter } from '../../support/any-character';
 
 const TAIL = Buffer.alloc(4096, 'before');
 const BEGIN: FilePlace = { ...beginOfFile('0123456789'), offset: 4711, tail: TAIL };
@@ -36,7 +37,7 @@ const text = fc
       { weight: 5, arbitrary: fc.nat({ max: 99 }).map((job) => sampleLine(job)) },
       { weight: 2, arbitrary: fc.nat({ max: 9 }).map(failedLine) },
       fc.constantFrom('# Version\n', '\n', 'a:b\n', '\0\0\n', 'cut off'),
-      fc.string({ unit: 'binary', maxLength: 20 }),
+      fc.string({ unit: anyCharacter, maxLength: 20 }),
     ),
     { maxLength: 40 },
   )

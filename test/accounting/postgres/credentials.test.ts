@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { passwordIn, readPassword } from '../../../src/accounting/postgres/credentials';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { anyCharacter } from '../../support/any-character';
 
 const LOGIN = { host: 'db', port: 5432, database: 'accounting', user: 'hooks' };
 
@@ -19,7 +20,7 @@ describe('passwordIn', () => {
   });
 
   it('accepts any escaped password', () => {
-    const password = fc.string({ unit: 'binary' }).filter((text) => !/[\r\n]/.test(text));
+    const password = fc.string({ unit: anyCharacter }).filter((text) => !/[\r\n]/.test(text));
     fc.assert(
       fc.property(password, (secret) => {
         assert.equal(passwordIn(`*:*:*:*:${secret.replace(/[\\:]/g, '\\$&')}`, LOGIN), secret);

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { locationsOf, type Location } from '../../../src/accounting/postgres/location';
 import { StoreError } from '../../../src/accounting/store-error';
+import { anyCharacter } from '../../support/any-character';
 
 /** The only server of a URL. */
 function locationOf(url: string): Location {
@@ -91,7 +92,7 @@ describe('locationsOf', () => {
 
   it('throws only StoreError, for any text', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (rest) => {
+      fc.property(fc.string({ unit: anyCharacter }), (rest) => {
         try {
           for (const { database } of locationsOf(`postgres://${rest}`)) assert.notEqual(database, '');
         } catch (error) {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { escapeForCsv, escapeForHtml, escapeForTerminal, escapeJson } from '../../../src/report/format/escape';
+import { anyCharacter } from '../../support/any-character';
 
-const anyText = fc.string({ unit: 'binary' });
+const anyText = fc.string({ unit: anyCharacter });
 /** Any UTF-16 code units, lone surrogates included. */
 const anyUnits = fc.array(fc.nat({ max: 0xffff })).map((units) => String.fromCharCode(...units));
 const hostileText = fc.oneof(

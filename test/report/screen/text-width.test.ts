@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { displayWidth, padEnd, padStart, truncate, widest } from '../../../src/report/screen/text-width';
 import { escapeForTerminal } from '../../../src/report/format/escape';
+import { anyCharacter } from '../../support/any-character';
 
-const text = fc.string({ unit: 'binary' }).map((raw) => escapeForTerminal(raw));
+const text = fc.string({ unit: anyCharacter }).map((raw) => escapeForTerminal(raw));
 
 describe('displayWidth', () => {
   it('counts columns, not characters', () => {

@@ -10,6 +10,7 @@ import {
   type Reply,
   type Request,
 } from '../../../src/sampler/listener/protocol';
+import { anyCharacter } from '../../support/any-character';
 
 const number = fc.maxSafeNat();
 const plain = { noNullPrototype: true } as const;
@@ -22,7 +23,7 @@ const account: fc.Arbitrary<ExitAccount> = fc
   .tuple(
     fc.array(number, { minLength: EXIT_FIELDS.length, maxLength: EXIT_FIELDS.length }),
     fc.integer(),
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: anyCharacter }),
     fc.boolean(),
     fc.boolean(),
   )
@@ -138,7 +139,7 @@ describe('requests', () => {
 
 describe('lineSplitter', () => {
   it('finds the lines, however the stream is cut', () => {
-    const line = fc.string({ minLength: 1, unit: 'binary' }).filter((text) => !text.includes('\n'));
+    const line = fc.string({ minLength: 1, unit: anyCharacter }).filter((text) => !text.includes('\n'));
     fc.assert(
       fc.property(fc.array(line), fc.array(fc.nat(200)), (lines, cuts) => {
         const found: string[] = [];
