@@ -2,6 +2,13 @@ import { reasonOf } from '../../base/user-error';
 import { StoreError } from '../store-error';
 import { Session, type SessionOptions } from './session';
 
+/** A server that takes no writes. */
+interface Refusal {
+  /** HOST:PORT. */
+  readonly server: string;
+  readonly error: StoreError;
+}
+
 /** Why a server takes no writes; null: it takes them. */
 async function problemOf(session: Session): Promise<StoreError | null> {
   try {
@@ -30,17 +37,19 @@ export class Primary {
     const { session } = this;
     if (session !== null && (this.closed || (this.isChosen && !session.lost))) return session;
     this.isChosen = false;
-    const problems: (readonly [SessionOptions, StoreError])[] = [];
+    const refusals: Refusal[] = [];
     for (const server of this.servers) {
+      if (this.closed) throw new StoreError(this.url, 'the connection was closed', 'try again', true);
       const tried = (this.session = new Session(server));
       // The only server says itself what it does not do.
-      const problem = this.servers.length === 1 ? null : await problemOf(tried);
-      this.isChosen = problem === null;
-      if (problem === null || this.closed) return tried;
-      problems.push([server, problem]);
+      const error = this.servers.length === 1 ? null : await problemOf(tried);
+      this.isChosen = error === null;
+      if (error === null) return tried;
+      const { host, port } = server.location;
+      refusals.push({ server: `${host}:${port}`, error });
       await tried.end();
     }
-    throw this.noneTakesWrites(problems);
+    throw this.noneTakesWrites(refusals);
   }
 
   async close(): Promise<void> {
@@ -48,18 +57,11 @@ export class Primary {
     await this.session?.end();
   }
 
-  private noneTakesWrites(problems: readonly (readonly [SessionOptions, StoreError])[]): StoreError {
-    const reasons = problems.map(
-      ([
-        {
-          location: { host, port },
-        },
-        { reason },
-      ]) => `${host}:${port}: ${reason}`,
-    );
-    const forGood = problems.find(([, { retry }]) => !retry)?.[1];
-    const hint = forGood?.hint ?? 'see which of them is the primary, and that it runs';
-    const mayPass = problems.some(([, { retry }]) => retry);
-    return new StoreError(this.url, `none of its servers takes writes: ${reasons.join('; ')}`, hint, mayPass);
+  private noneTakesWrites(refusals: readonly Refusal[]): StoreError {
+    const reasons = refusals.map(({ server, error }) => `${server}: ${error.reason}`);
+    const lasting = refusals.find(({ error }) => !error.retry);
+    const hint = lasting?.error.hint ?? 'see which of them is the primary, and that it runs';
+    const retry = refusals.some(({ error }) => error.retry);
+    return new StoreError(this.url, `none of its servers takes writes: ${reasons.join('; ')}`, hint, retry);
   }
 }
