@@ -53,12 +53,16 @@ async function main(config: string): Promise<void> {
     const command = (await createProgram([name], context)).commands.find((known) => known.name() === name);
     if (command === undefined) throw new Error(`${name}: not in its own program`);
     const needed = command.registeredArguments.filter(({ required }) => required);
-    let plain = await tryValues(config, (value) => [name, ...needed.map(() => value)], true);
+    let plain =
+      needed.length === 0
+        ? await attempt(config, [name])
+        : await tryValues(config, (value) => [name, ...needed.map(() => value)], true);
     print(plain);
     // Without a name the command asks for the caller's jobs: there are none.
-    if (plain.status === 1 && needed.length === 0 && command.registeredArguments.length > 0)
+    if (plain.status === 1 && needed.length === 0 && command.registeredArguments.length > 0) {
       plain = await tryValues(config, (value) => [name, value], true);
-    print(plain);
+      print(plain);
+    }
     for (const { long, short, required, optional } of [...globals, ...command.options]) {
       const flag = long ?? short ?? '';
       const words = [...plain.words, ...(NEEDED_BESIDE[`${name} ${flag}`] ?? []), flag];
