@@ -13,10 +13,11 @@ export const QUESTION: ReportQuestion = {
   now: new Date('2026-11-21T01:00:00Z'),
 };
 
+let night: Promise<Report> | null = null;
+
 /** The report of the sample cluster's night. */
-export function sampleReport(
-  changes: Partial<ReportQuestion> = {},
-  records: readonly JobRecord[] = sampleCluster(),
-): Promise<Report> {
-  return makeReport(memoryReader(records), { ...QUESTION, ...changes });
+export function sampleReport(changes?: Partial<ReportQuestion>, records?: readonly JobRecord[]): Promise<Report> {
+  if (changes === undefined && records === undefined)
+    return (night ??= makeReport(memoryReader(sampleCluster()), QUESTION));
+  return makeReport(memoryReader(records ?? sampleCluster()), { ...QUESTION, ...changes });
 }

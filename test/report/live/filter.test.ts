@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PendingView } from '../../../src/live/cluster-view';
 import { filterHosts, keepsJob, keepsPending, NO_FILTER, type LiveFilter } from '../../../src/report/live/filter';
 import { HOSTILE_NAME, HOSTILE_OWNER } from '../../live/snapshots';
 import { oneJob, sampleView } from './sample-view';

@@ -16,7 +16,8 @@ describe('500 clients at once', () => {
       const site = await startTestSite(t, { records: [ordinary] });
       const agent = keepAlive ? new Agent({ keepAlive, maxSockets: CLIENTS }) : false;
       t.after(() => agent && agent.destroy());
-      const rounds = 3;
+      // Kept connections are used again in the second round; closed ones no longer count in the third.
+      const rounds = keepAlive ? 2 : 3;
       const got: Got[] = [];
       for (let round = 0; round < rounds; round++) {
         const asked = Array.from({ length: CLIENTS }, (_, index) => {

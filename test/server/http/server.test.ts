@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { workedExample } from '../../live/snapshots';
 import { until } from '../../support/until';
-import { ask, liveStateOf, startTestSite, type Got, type TestSite } from '../test-site';
+import { ask, sharedSite, liveStateOf, startTestSite, type Got, type TestSite } from '../test-site';
 
 interface Problem {
   readonly title: string;
@@ -40,6 +40,8 @@ async function answerTo(t: TestContext, site: TestSite, bytes: string): Promise<
 }
 
 describe('an invalid or failing request', () => {
+  const defaultSite = sharedSite();
+
   it('gets a status and one line that says why', async (t) => {
     const site = await startTestSite(t, { records: [] });
     const cases: readonly (readonly [path: string, status: number, detail: RegExp])[] = [
@@ -78,7 +80,7 @@ describe('an invalid or failing request', () => {
   });
 
   it('is refused with another method than GET or HEAD, or with a large or chunked body', async (t) => {
-    const site = await startTestSite(t);
+    const site = await defaultSite();
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE']) {
       const got = await ask({ port: site.port }, { path: '/qhost', method });
       assert.equal(got.status, 405, method);
@@ -96,8 +98,8 @@ describe('an invalid or failing request', () => {
     assert.match(text, /^HTTP\/1\.1 413 /);
   });
 
-  it('leaves no trace of its content in the headers of the answer', async (t) => {
-    const site = await startTestSite(t);
+  it('leaves no trace of its content in the headers of the answer', async () => {
+    const site = await defaultSite();
     const mark = 'x-injected';
     for (const path of [`/${mark}`, `/v1/owner/%0d%0a${mark}:1?since=0`, `/v1/live?owner=%0d%0a${mark}`]) {
       const got = await site.get(path, { [mark]: mark, Origin: `https://${mark}` });
@@ -106,7 +108,7 @@ describe('an invalid or failing request', () => {
   });
 
   it('that is no HTTP, or has too many headers, is refused and the connection closed', async (t) => {
-    const site = await startTestSite(t);
+    const site = await defaultSite();
     assert.match(
       await answerTo(t, site, 'nonsense\r\n\r\n'),
       /^HTTP\/1\.1 400 .*application\/problem\+json.*not an HTTP/s,

@@ -18,7 +18,7 @@ import { linkTo } from '../../../src/server/web/html';
 import { writeReport } from '../../../src/cli/nightly/report-files';
 import { statusOf } from '../../accounting/suite/node-suite';
 import { memoryAccounting } from '../accounting/memory-accounting';
-import { NOW, startTestSite, type Got } from '../test-site';
+import { NOW, sharedSite, startTestSite, type Got } from '../test-site';
 import { accountOf } from '../../support/records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
@@ -52,6 +52,37 @@ function textOf({ text }: Got): string {
   const plain = main.replace(/<[^<>]*>/g, ' ').replace(/\s+/g, ' ');
   return plain.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'");
 }
+
+const DAY_MS = 86_400_000;
+
+/** The run that ended so many days ago; `peak` in GiB. */
+function runOf(daysAgo: number, peak: number, changes: Partial<JobRecord> = {}): JobRecord {
+  const ended = Date.now() - daysAgo * DAY_MS;
+  const bytes = Math.round(peak * 1024 ** 3);
+  const time = (ms: number): string => new Date(ms).toISOString();
+  return {
+    ...ordinary,
+    ...{ job_id: 6000 + daysAgo, job_name: `step_${daysAgo}`, pe: null, slots: 1, host_slots: 1, requests: {} },
+    h_vmem: { request_bytes: 16 * 1024 ** 3, limit_bytes: 16 * 1024 ** 3, per: 'slot' },
+    ...{ submitted_at: time(ended - 7_200_000), started_at: time(ended - 3_600_000), ended_at: time(ended) },
+    ...{ peak_rss: openBracket(bytes, null, 'x'), peak_rss_swap: openBracket(bytes, null, 'x') },
+    ...{ peak_process_vmem: openBracket(bytes, null, 'x'), peak_vmem: openBracket(bytes, null, 'x') },
+    series: {
+      start: time(ended - 3_600_000),
+      step_seconds: 60,
+      rss_bytes: [bytes >> 1, bytes, bytes >> 2],
+      others: {},
+    },
+    ...changes,
+  };
+}
+
+const STEPS = Array.from({ length: 12 }, (_, index) => runOf(12 - index, 1 + index / 20));
+
+const sampleSite = sharedSite({ records: RECORDS });
+const emptySite = sharedSite({ records: [], snapshot: sampleSnapshot() });
+const ownSite = sharedSite({ records: [...STEPS, ...RECORDS], settings: { visibility: 'own' } });
+const stepsSite = sharedSite({ records: [...STEPS, ...RECORDS], now: Date.now });
 
 const PATHS: readonly string[] = [
   ...[
@@ -94,14 +125,14 @@ describe('every page', () => {
     assert.deepEqual(site.lines, []);
   });
 
-  it('names the content types of answers other than JSON', async (t) => {
-    const site = await startTestSite(t, { records: [] });
+  it('names the content types of answers other than JSON', async () => {
+    const site = await emptySite();
     const text = textOf(await site.get('/v1'));
     assert.match(text, /\/qstat\.xml \(application\/xml\) .* \/v1\/live the jobs/);
   });
 
-  it('shows a problem to people as a page, and to programs as a document', async (t) => {
-    const site = await startTestSite(t, { records: [] });
+  it('shows a problem to people as a page, and to programs as a document', async () => {
+    const site = await emptySite();
     const page = await site.get('/job/1', { Accept: 'text/html,*/*' });
     assert.equal(page.status, 404);
     assert.match(textOf(page), /no such job is known here/);
@@ -111,8 +142,8 @@ describe('every page', () => {
 });
 
 describe('the page of a job', () => {
-  it('shows what was requested and used, how the job ended, and what to request', async (t) => {
-    const site = await startTestSite(t, { records: RECORDS });
+  it('shows what was requested and used, how the job ended, and what to request', async () => {
+    const site = await sampleSite();
     const good = textOf(await site.get('/job/4711'));
     assert.match(good, /Job 4711 align_reads finished, exit status 0 · bob · all\.q@node07 · 4 slots \(smp\)/);
     assert.match(good, /Memory 16 GiB ≥ 1\.53 GiB 9\.6 %/);
@@ -155,8 +186,8 @@ describe('the page of a job', () => {
     assert.match(compared.text, /href="\/compare\?jobs=4711%2C4712&amp;series=cpu_cores">CPU</);
   });
 
-  it('shows the hosts of a parallel job, and the tasks of an array job', async (t) => {
-    const site = await startTestSite(t, { records: RECORDS });
+  it('shows the hosts of a parallel job, and the tasks of an array job', async () => {
+    const site = await sampleSite();
     assert.match(textOf(await site.get('/job/4800')), /Hosts .* node01 \(master\)/);
     const array = await site.get('/job/4720');
     assert.match(textOf(array), /20 tasks .*Tasks closest to their limit .* 7 node08 2 GiB ≥ 1\.97 GiB 99 %/);
@@ -190,7 +221,7 @@ describe('the page of a job', () => {
   });
 
   it('charts each of a few hosts of a parallel job, and many hosts together', async (t) => {
-    const few = await startTestSite(t, { records: RECORDS });
+    const few = await sampleSite();
     const page = await few.get('/job/4800');
     assert.doesNotMatch(page.text, /Peaks of the hosts/);
     const [, link = ''] = /<a href="([^"]*host=[^"]*)"><bdi>node02<\/bdi>/.exec(page.text) ?? [];
@@ -209,8 +240,8 @@ describe('the page of a job', () => {
     );
   });
 
-  it('is found by the field at the top, and reloads itself only when asked to', async (t) => {
-    const site = await startTestSite(t, { records: RECORDS });
+  it('is found by the field at the top, and reloads itself only when asked to', async () => {
+    const site = await sampleSite();
     const found = await site.get('/job?job=4720.7');
     assert.deepEqual([found.status, found.headers.location], [303, '/job/4720.7']);
     assert.equal((await site.get('/job?job=', { Accept: 'text/html' })).status, 400);
@@ -218,8 +249,8 @@ describe('the page of a job', () => {
     assert.equal((await site.get('/job/4715?reload=true')).headers.refresh, '30');
   });
 
-  it("shows Grid Engine's data of a job without records", async (t) => {
-    const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot() });
+  it("shows Grid Engine's data of a job without records", async () => {
+    const site = await emptySite();
     assert.match(textOf(await site.get('/job/107')), /Now, from Grid Engine .* limit 512 MiB/);
   });
 
@@ -268,8 +299,8 @@ describe('the page of a job', () => {
 });
 
 describe('the page of jobs', () => {
-  it('sums the chosen jobs, and links to them', async (t) => {
-    const site = await startTestSite(t, { records: RECORDS });
+  it('sums the chosen jobs, and links to them', async () => {
+    const site = await sampleSite();
     const all = await site.get(`/jobs?${NOVEMBER}`);
     assert.match(all.text, /<a href="\/jobs\?since=2026-11-01&amp;until=2026-12-01&amp;owner=bob"/);
     // Links keep the period, and headers sort by the figures of their columns.
@@ -352,40 +383,14 @@ describe('the page of jobs', () => {
     assert.equal(new Set(found).size, 120);
   });
 
-  it("says that no job matches, and shows nobody another user's jobs", async (t) => {
-    const site = await startTestSite(t, { records: RECORDS, settings: { visibility: 'own' } });
+  it("says that no job matches, and shows nobody another user's jobs", async () => {
+    const site = await ownSite();
     assert.match(textOf(await site.get(`/jobs?${NOVEMBER}`)), /No job of this time matches/);
     assert.equal((await site.get(`/jobs?owner=bob&${NOVEMBER}`)).status, 403);
     assert.equal((await site.get('/job/4711')).status, 404);
     assert.doesNotMatch(textOf(await site.get('/cluster?since=2026-11-01')), /bob/);
   });
 });
-
-const DAY_MS = 86_400_000;
-
-/** The run that ended so many days ago; `peak` in GiB. */
-function runOf(daysAgo: number, peak: number, changes: Partial<JobRecord> = {}): JobRecord {
-  const ended = Date.now() - daysAgo * DAY_MS;
-  const bytes = Math.round(peak * 1024 ** 3);
-  const time = (ms: number): string => new Date(ms).toISOString();
-  return {
-    ...ordinary,
-    ...{ job_id: 6000 + daysAgo, job_name: `step_${daysAgo}`, pe: null, slots: 1, host_slots: 1, requests: {} },
-    h_vmem: { request_bytes: 16 * 1024 ** 3, limit_bytes: 16 * 1024 ** 3, per: 'slot' },
-    ...{ submitted_at: time(ended - 7_200_000), started_at: time(ended - 3_600_000), ended_at: time(ended) },
-    ...{ peak_rss: openBracket(bytes, null, 'x'), peak_rss_swap: openBracket(bytes, null, 'x') },
-    ...{ peak_process_vmem: openBracket(bytes, null, 'x'), peak_vmem: openBracket(bytes, null, 'x') },
-    series: {
-      start: time(ended - 3_600_000),
-      step_seconds: 60,
-      rss_bytes: [bytes >> 1, bytes, bytes >> 2],
-      others: {},
-    },
-    ...changes,
-  };
-}
-
-const STEPS = Array.from({ length: 12 }, (_, index) => runOf(12 - index, 1 + index / 20));
 
 describe('the page of a class of jobs', () => {
   it('shows peaks and requests of its runs, the advice, and how the advice would have done', async (t) => {
@@ -418,8 +423,8 @@ describe('the page of a class of jobs', () => {
     assert.match(page.text, /href="\/compare\?jobs=6012%2C6006%2C6001"/);
   });
 
-  it('is linked from a job and from its user, with all filters in the address', async (t) => {
-    const site = await startTestSite(t, { records: [...STEPS, ...RECORDS], now: Date.now });
+  it('is linked from a job and from its user, with all filters in the address', async () => {
+    const site = await stepsSite();
     const job = await site.get('/job/6003');
     const [, link = ''] = /href="(\/class[^"]*)"/.exec(job.text) ?? [];
     const query = new URL(link.replaceAll('&amp;', '&'), 'http://here').searchParams;
@@ -457,8 +462,8 @@ describe('the page of a class of jobs', () => {
     assert.doesNotMatch(textOf(await site.get('/jobs?since=30d')), /request next/);
   });
 
-  it("needs a user and a name, and shows nobody another user's class", async (t) => {
-    const site = await startTestSite(t, { records: STEPS, settings: { visibility: 'own' } });
+  it("needs a user and a name, and shows nobody another user's class", async () => {
+    const site = await ownSite();
     assert.equal((await site.get('/class?owner=bob')).status, 400);
     assert.equal((await site.get('/class?owner=bob&job_name=step_1')).status, 403);
     assert.equal((await site.get('/v1/class?owner=bob&job_name=step_1')).status, 403);
@@ -466,8 +471,8 @@ describe('the page of a class of jobs', () => {
 });
 
 describe('the page that compares jobs', () => {
-  it('has a curve and a column for each job, and names unknown jobs', async (t) => {
-    const site = await startTestSite(t, { records: RECORDS });
+  it('has a curve and a column for each job, and names unknown jobs', async () => {
+    const site = await sampleSite();
     const page = await site.get('/compare?jobs=4711,4720,99');
     assert.equal([...page.text.matchAll(/<path\s+class="curve line-\d"[^>]*\sd="M/g)].length, 2);
     assert.match(textOf(page), /No such job is known here: 99\. .* 4711 4720\.7 \(largest of 20 tasks\)/);
@@ -499,8 +504,8 @@ describe('the page that compares jobs', () => {
     assert.match(text, /CPU efficiency 50 % 50 %/);
   });
 
-  it('shows the median of past runs where all jobs are of one class', async (t) => {
-    const site = await startTestSite(t, { records: [...STEPS, ...RECORDS], now: Date.now });
+  it('shows the median of past runs where all jobs are of one class', async () => {
+    const site = await stepsSite();
     const curves = async (jobs: string): Promise<readonly (string | undefined)[]> => {
       const { text } = await site.get(`/compare?jobs=${jobs}`);
       return [...text.matchAll(/<path\s+class="curve ([a-z\d-]+)"\s+data-name="([^"]*)"\s+d="M/g)].map(([, ...of]) =>
@@ -513,8 +518,8 @@ describe('the page that compares jobs', () => {
     assert.deepEqual(await curves('6003,4711'), ['line-0: 6003', 'line-1: 4711']);
   });
 
-  it("does not show another user's jobs", async (t) => {
-    const site = await startTestSite(t, { records: RECORDS, settings: { visibility: 'own' } });
+  it("does not show another user's jobs", async () => {
+    const site = await ownSite();
     assert.match(textOf(await site.get('/compare?jobs=4711')), /No such job is known here: 4711/);
   });
 });
@@ -551,8 +556,8 @@ describe('the page of the cluster', () => {
 });
 
 describe('the page of the running cluster', () => {
-  it('shows jobs at risk, jobs and hosts, and hostile names as text', async (t) => {
-    const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot() });
+  it('shows jobs at risk, jobs and hosts, and hostile names as text', async () => {
+    const site = await emptySite();
     const page = await site.get('/');
     const text = textOf(page);
     assert.match(text, /At risk 107 : __proto__'s job 107 .* has reached its limit/);
@@ -567,8 +572,8 @@ describe('the page of the running cluster', () => {
     assert.match(chosen.text, /<a href="\/\?owner=alice%2Cbob&amp;shade=used&amp;reload=1">/);
   });
 
-  it('says that a page beyond the last one does not exist', async (t) => {
-    const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot() });
+  it('says that a page beyond the last one does not exist', async () => {
+    const site = await emptySite();
     const text = textOf(await site.get('/?jobs=9&hosts=9'));
     assert.equal(text.split('The list has no page 9 any more.').length, 3);
     assert.doesNotMatch(text, /No running job matches/);
