@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { InboxState } from '../../accounting/postgres/settle';
-import { isPostgresUrl } from '../../record/postgres-url';
 import { UserError, reasonOf } from '../../base/user-error';
 import { checkJson } from '../../base/shape';
 import { packageRoot } from '../../base/package-root';
@@ -78,11 +77,8 @@ function* checkInbox({ rows, oldest, unreadable }: InboxState): Generator<Findin
 }
 
 function useFix(accounting: string, who: string, reason: string): string {
-  if (isPostgresUrl(accounting)) return 'fix that, or change accounting, accounting_credentials or deliver_as';
   if (reason.startsWith('ENOENT')) return `make ${dirname(accounting)}, or mount its file system`;
-  if (/^E[A-Z]+:/.test(reason)) return `let ${who} write to it and its directory, or change accounting or deliver_as`;
-  // Other reasons are our own texts, which name the fix.
-  return 'fix that, or change accounting';
+  return `let ${who} write to it and its directory, or change accounting or deliver_as`;
 }
 
 function* checkStore(
@@ -95,7 +91,7 @@ function* checkStore(
   const place = `${accounting}${probe.network === null ? '' : ` (${probe.network})`}`;
   if (probe.problem !== null) {
     const says = `${accounting}: ${who} can't use it: ${probe.problem}${runsJobs ? '; records wait in node.db' : ''}`;
-    yield (runsJobs ? problem : warning)('accounting DB', says, useFix(accounting, who, probe.problem));
+    yield (runsJobs ? problem : warning)('accounting DB', says, probe.fix ?? useFix(accounting, who, probe.problem));
     return;
   }
   if (probe.damage !== null) {

@@ -5,6 +5,8 @@ export const storeProbe = object({
   exists: boolean,
   /** Why it can't be opened or written; null: it can. */
   problem: nullable(string),
+  /** What to do about `problem`; null: there is none, or it is an error of the file system. */
+  fix: nullable(string),
   /** What SQLite finds wrong in the file; null: nothing, or it was not looked at. */
   damage: nullable(string),
   /** Type of the network file system that holds it; null: local. */

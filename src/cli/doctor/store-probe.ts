@@ -8,6 +8,7 @@ import { reasonOf } from '../../base/user-error';
 import type { Imports } from '../../accounting/history-store';
 import { refusalOf } from '../../accounting/import/file-begin';
 import { networkFilesystem } from '../../accounting/network-filesystem';
+import { StoreError } from '../../accounting/store-error';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { StoreProbe } from './store-answer';
 
@@ -15,6 +16,13 @@ const [path = '', credentials = '', cluster = '', file] = process.argv.slice(2);
 
 async function imported({ at, files }: Imports): Promise<StoreProbe['imported']> {
   return { at, refused: file === undefined ? null : await refusalOf(file, files, cluster).catch(() => null) };
+}
+
+const USABLE = { problem: null, fix: null } as const;
+
+/** `fix`: where the error itself names none. */
+function unusable(error: unknown, fix: string | null): Pick<StoreProbe, 'problem' | 'fix'> {
+  return error instanceof StoreError ? { problem: error.reason, fix: error.hint } : { problem: reasonOf(error), fix };
 }
 
 /** Checks by an empty delivery whether the user can deliver to a PostgreSQL database. */
@@ -26,9 +34,9 @@ async function probePostgres(): Promise<StoreProbe> {
     await store.tryDelivery();
     const [inbox, imports] = [await store.inboxState(), await store.imports()];
     await store.close();
-    return { ...state, problem: null, inbox, imported: imports && (await imported(imports)) };
+    return { ...state, ...USABLE, inbox, imported: imports && (await imported(imports)) };
   } catch (error) {
-    return { ...state, problem: reasonOf(error) };
+    return { ...state, ...unusable(error, "see the server's log") };
   }
 }
 
@@ -40,25 +48,25 @@ async function probe(): Promise<StoreProbe> {
   const nothing = { damage: null, wal: false, inbox: null, imported: null, size: null };
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
-      throw new Error('it is a directory; name a file in it');
+      throw new StoreError(path, 'it is a directory', 'name a file in it', false);
     accessSync(directory, constants.W_OK | constants.X_OK);
     // The deliverer's own check, with the same error texts.
     const { isSafeFile, isWal } = await import('../../accounting/sqlite/database/open.js');
     exists = isSafeFile(path);
     network = networkFilesystem(exists ? path : directory);
-    if (!exists) return { exists, problem: null, network, ...nothing };
+    if (!exists) return { exists, ...USABLE, network, ...nothing };
     accessSync(path, constants.R_OK | constants.W_OK);
     const { sqliteDamage } = await import('../../accounting/sqlite/damage.js');
     const damage = sqliteDamage(path);
-    if (damage !== null) return { exists, problem: null, network, ...nothing, damage };
+    if (damage !== null) return { exists, ...USABLE, network, ...nothing, damage };
     const { sqliteGrowth } = await import('../../accounting/sqlite/growth.js');
     const { importsInto } = await import('../../accounting/sqlite/import/imported-files.js');
     const { bavail, bsize } = statfsSync(path);
     const size = { ...sqliteGrowth(path, Date.now()), free: bavail * bsize };
     const known = await imported(importsInto(path));
-    return { exists, problem: null, damage, network, wal: isWal(path), inbox: null, imported: known, size };
+    return { exists, ...USABLE, damage, network, wal: isWal(path), inbox: null, imported: known, size };
   } catch (error) {
-    return { exists, problem: reasonOf(error), network, ...nothing };
+    return { exists, ...unusable(error, null), network, ...nothing };
   }
 }
 

@@ -52,10 +52,15 @@ it('doctor names the user who cannot use the accounting DB, and how to mend that
   const [denied] = fixes(join(directory, 'a.db'));
   assert.match(denied ?? '', /user "nobody" can't use it: EACCES.*; let user "nobody" write to it and its directory/);
   const [notAFile] = fixes(directory);
-  assert.match(notAFile ?? '', /can't use it: it is a directory; name a file in it.*; fix that, or change accounting$/);
+  assert.match(notAFile ?? '', /can't use it: it is a directory.*; name a file in it$/);
+  const [down] = fixes('postgres://127.0.0.1:1/a?sslmode=disable');
+  assert.match(
+    down ?? '',
+    /^postgres:\S+: user "nobody" can't use it: the server does not answer; see that PostgreSQL/,
+  );
   chmodSync(directory, 0o777);
   const [open] = fixes(join(directory, 'a.db'));
-  assert.match(open ?? '', /everyone may write to .*; chmod o-w .*; fix that, or change accounting$/);
+  assert.match(open ?? '', /can't use it: everyone may write to .*; chmod o-w .*$/);
 });
 
 it(
