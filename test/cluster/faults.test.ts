@@ -166,6 +166,29 @@ async function jobsWithBrokenAccounting(
   }
 }
 
+/** Loses the accounting DB, restores a copy that `backup` made before the jobs ran, and lets the nodes deliver again. */
+async function restoredAccounting({ cell, product }: Site): Promise<void> {
+  const { accounting } = product;
+  const copy = `${accounting}.backup`;
+  const copied = await product.run('ge1', 'backup', copy);
+  assert.equal(copied.status, 0, copied.stderr);
+  const jobs: string[] = [];
+  for (let index = 0; index < 3; index++)
+    jobs.push(await cell.submit('gebob', ['-N', `kept${index}`, '-l', 'h_vmem=1G'], 'sleep 0.5'));
+  for (const job of jobs) await cell.waitFinished(job);
+  const before = await Promise.all(jobs.map((job) => product.record(job)));
+  await cell.check('ge1', `rm ${accounting} && cp -p ${copy} ${accounting}.new && mv ${accounting}.new ${accounting}`);
+  for (const job of jobs) assert.deepEqual(await product.currentRecords(job), []);
+  for (const host of cell.execHosts) {
+    const { status, stderr } = await product.run(host, 'flush', '--since', '2h');
+    assert.equal(status, 0, stderr);
+  }
+  for (const [index, job] of jobs.entries()) {
+    assert.equal((await product.currentRecords(job)).length, 1);
+    assert.deepEqual(await product.record(job), before[index]);
+  }
+}
+
 /** Takes the DB's write lock in another process; what it resolves to releases the lock. */
 async function holdLock(path: string): Promise<() => void> {
   const module = require.resolve(SQLITE_PACKAGE);
@@ -310,6 +333,7 @@ describe('faults on a real Grid Engine', () => {
           },
         );
       });
+      await t.test('when the accounting DB is lost and an older copy restored', () => restoredAccounting(site));
       await t.test('no queue instance is in error', () => assertNoQueueErrors(site.cell));
     });
   });

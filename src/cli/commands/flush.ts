@@ -13,6 +13,7 @@ import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode, type TidyOutcome } from '../../sampler/node-store/storage';
 import { plural } from '../../report/format/units';
 import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { parseTimeArgument } from '../arguments';
 import { textOrJson, warn, writeLines } from '../output';
 import { makePrivateState } from '../run/private-state';
 import { ownPathFault, ownStorePath } from '../stores/stores';
@@ -21,12 +22,17 @@ import type { Terminal } from '../terminal';
 interface FlushOptions extends GlobalOptions {
   readonly patience: string;
   readonly quiet?: boolean;
+  readonly since?: string;
 }
 
 /** `qmemacct flush` */
 export function register(command: Command, context: CommandContext): void {
   command
     .option('--patience <seconds>', 'how long to try an accounting DB that does not answer', '30')
+    .option(
+      '--since <time>',
+      'deliver again what ended here since then (7d, 12h, 2026-11-01 ...): after an older copy of the accounting DB was restored',
+    )
     .option('--quiet', 'report problems only')
     .action(commandAction<FlushOptions>(context, flush));
 }
@@ -108,6 +114,7 @@ export async function flush(options: FlushOptions, terminal: Terminal): Promise<
   const patience = Number(options.patience);
   if (!(patience >= 0 && patience <= 86_400))
     throw usageError(`--patience "${options.patience}": give a number of seconds up to 86400`);
+  const since = options.since === undefined ? null : parseTimeArgument('--since', options.since, terminal.now());
   const states = statesOf(options.config, terminal);
   if (states.length === 0) {
     const { state_dir: state } = loadSettings(options.config);
@@ -125,6 +132,7 @@ export async function flush(options: FlushOptions, terminal: Terminal): Promise<
   for (const settings of states) {
     const store = open(settings);
     try {
+      if (since !== null) store.deliverAgain(since.getTime());
       const outcome = await tidy(store, settings, patience);
       const came = outcome.delivered > 0 || outcome.problem !== null;
       outcomes.push({

@@ -58,6 +58,10 @@ function prepare(database: Database) {
     outbox: database.prepare<[number], OutboxRow>(
       'SELECT id, record FROM outbox WHERE refused IS NULL ORDER BY id LIMIT ?',
     ),
+    addAgain: database.prepare<[number, number]>(
+      `INSERT INTO outbox (record, added) SELECT record, ? FROM job
+       WHERE finished = 1 AND changed >= ? AND record NOT IN (SELECT record FROM outbox WHERE refused IS NULL)`,
+    ),
     lastJob: database.prepare<[], { readonly changed: number }>(
       'SELECT changed FROM job ORDER BY changed DESC LIMIT 1',
     ),
@@ -189,6 +193,11 @@ export class NodeStore {
   /** What a user has handed in on that day (days since 1970, UTC). */
   handed(uid: number, day: number): HandedAmount {
     return this.#statements.handed.get(uid, day) ?? { records: 0, bytes: 0 };
+  }
+
+  /** Puts the records of runs that ended since a time (ms since the epoch), as far as they are kept, into the outbox again. */
+  deliverAgain(sinceMs: number): void {
+    this.onDisk(() => this.#statements.addAgain.run(Date.now(), sinceMs));
   }
 
   outbox(most: number): readonly OutboxRow[] {

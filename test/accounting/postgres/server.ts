@@ -44,6 +44,8 @@ export interface Server {
   readonly database: () => Promise<string>;
   /** Runs statements as the admin. */
   readonly run: (database: string, sql: string) => Promise<readonly object[]>;
+  /** Runs one of PostgreSQL's client programs as the admin, as if by hand. */
+  readonly client: (program: string, ...words: readonly string[]) => void;
   /** Stops the server at once (SIGKILL, SIGQUIT) or gracefully. */
   readonly stop: (signal: NodeJS.Signals) => Promise<void>;
   /** Starts the server again unless it accepts connections. */
@@ -219,6 +221,12 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       return name;
     },
     run,
+    client: (program, ...words) => {
+      const { status, stderr } = spawnSync(join(bin, program), ['-h', directory, '-U', ADMIN, ...words], {
+        encoding: 'utf8',
+      });
+      if (status !== 0) throw new Error(`${program} failed: ${stderr}`);
+    },
     stop,
     start,
     remove: async () => {

@@ -3,6 +3,7 @@ import { chownSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync }
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { HOUR_MS } from '../../../src/base/units';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../../src/cli/program';
 import { makePrivateState } from '../../../src/cli/run/private-state';
@@ -20,7 +21,7 @@ interface Undelivered {
 }
 
 /** A user's own state with one finished job that was not delivered. */
-function undelivered(): Undelivered {
+function undelivered(endedMs = 1_700_000_000_000): Undelivered {
   const home = temporaryDirectory();
   const env = { HOME: home };
   // So that nothing of this machine's own samplers is touched.
@@ -29,12 +30,7 @@ function undelivered(): Undelivered {
   const accounting = ownStorePath(env);
   const state = makePrivateState(join(dirname(accounting), 'run-state'), { cluster: 'local', accounting });
   const store = new NodeStore(state.directory);
-  store.finish(
-    '7.0.0123abcd.1.1',
-    0,
-    recordOf({ cluster: 'local', job_id: 7, trust: 'usage', revision: 1_700_000_000_000 }),
-    [],
-  );
+  store.finish('7.0.0123abcd.1.1', 0, recordOf({ cluster: 'local', job_id: 7, trust: 'usage', revision: endedMs }), []);
   store.close();
   return { env, accounting, words: (...more) => ['flush', '--config', config, ...more] };
 }
@@ -52,6 +48,28 @@ describe('flush', () => {
     const quiet = fakeTerminal({ env });
     assert.equal(await runProgram(words('--quiet'), '0', quiet), 0);
     assert.equal(quiet.output() + quiet.warnings(), '');
+  });
+
+  it('--since delivers again what ended since then, for an accounting DB that was restored or begun anew', async () => {
+    const { env, accounting, words } = undelivered(Date.now() - 2 * HOUR_MS);
+    assert.equal(await runProgram(words(), '0', fakeTerminal({ env })), 0);
+    for (const [since, delivered] of [
+      ['3h', 1],
+      ['1h', 0],
+    ] as const)
+      for (const isLost of [false, true]) {
+        if (isLost) rmSync(accounting);
+        const terminal = fakeTerminal({ env, now: () => new Date() });
+        assert.equal(await runProgram(words('--since', since), '0', terminal), 0, terminal.warnings());
+        assert.match(terminal.output(), new RegExp(`delivered ${delivered} record`));
+        if (delivered === 0) continue;
+        const reader = openSqliteReader(accounting);
+        assert.equal((await reader.job({ job_id: 7 })).records.length, 1);
+        await reader.close();
+      }
+    const terminal = fakeTerminal({ env });
+    assert.equal(await runProgram(words('--since', 'now-ish'), '0', terminal), 2);
+    assert.match(terminal.warnings(), /--since: "now-ish" is not a time/);
   });
 
   it(
