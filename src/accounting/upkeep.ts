@@ -22,7 +22,7 @@ export interface Upkeep {
   /** Removes sums of days, and of months and years that lose days: the next roll-up makes these from the days left. */
   removeSums(before: number): Promise<number | null>;
   /** Gives the space of removed rows back to the file system; resolves to the bytes given back. */
-  giveSpaceBack(gone: Omit<Pruned, 'freed' | 'complete'>, interrupted: () => boolean): Promise<number>;
+  giveSpaceBack(interrupted: () => boolean): Promise<number>;
 }
 
 /** Sums up the days whose records have changed since, and their months and years; resolves to how many days. */
@@ -77,6 +77,6 @@ export async function prune(
   if (records !== null) await repeat('records', () => store.removeRecords(records));
   if (series !== null) await repeat('series', () => store.removeSeries(series));
   if (sums !== null && records !== null) await repeat('rollups', () => store.removeSums(Math.min(sums, records)));
-  const freed = interrupted() ? 0 : await store.giveSpaceBack(done, interrupted);
+  const freed = interrupted() ? 0 : await store.giveSpaceBack(interrupted);
   return { ...done, freed, complete: !interrupted() };
 }

@@ -24,11 +24,6 @@ const SUMS = `WITH gone AS (DELETE FROM qmemacct.rollup AS u WHERE u.ctid = ANY 
   again AS (DELETE FROM qmemacct.rollup_again WHERE day < $1)
   SELECT count(*) FROM gone`;
 
-/** Tables from which rows are removed. */
-const TABLES = ['record', 'series', 'rollup', 'rollup_again', 'rollup_largest'];
-const SIZE = `SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
-  WHERE oid = ANY ('{${TABLES.map((table) => `qmemacct.${table}`).join(',')}}'::regclass[])`;
-
 /** The number that a statement returns. */
 async function numberOf(db: Pick<Connection, 'rows'>, sql: string, ...values: readonly number[]): Promise<number> {
   return (await db.rows<[number]>(sql, values))[0]?.[0] ?? 0;
@@ -80,18 +75,8 @@ export class PostgresUpkeep implements Upkeep {
     return this.merger.alone((inner) => remove(inner, SUMS, before));
   }
 
-  /**
-   * Removed rows leave space in the tables for new ones. If more records are gone than left, the tables are rewritten
-   * (VACUUM FULL) to return the space to the file system: readers wait meanwhile; nodes do not, they deliver into the
-   * inbox.
-   */
-  async giveSpaceBack({ records, series, rollups }: Parameters<Upkeep['giveSpaceBack']>[0]): Promise<number> {
-    if (records + series + rollups === 0) return 0;
-    const { db } = this;
-    const before = await numberOf(db, SIZE);
-    for (const table of TABLES) await db.query(`VACUUM (ANALYZE) qmemacct.${table}`);
-    const left = await numberOf(db, "SELECT reltuples::bigint FROM pg_class WHERE oid = 'qmemacct.record'::regclass");
-    if (records > left) for (const table of ['record', 'series']) await db.query(`VACUUM (FULL) qmemacct.${table}`);
-    return Math.max(0, before - (await numberOf(db, SIZE)));
+  /** Nothing: the server's autovacuum makes removed rows room for new ones. */
+  giveSpaceBack(): Promise<number> {
+    return Promise.resolve(0);
   }
 }

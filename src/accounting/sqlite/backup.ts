@@ -56,7 +56,7 @@ export async function backUp(path: string, to: string, { signal, onProgress }: L
   } catch (error) {
     if (error instanceof Interrupted) return null;
     if (error instanceof UserError) throw error;
-    throw new UserError(`${to}: the copy can't be written: ${reasonOf(error)}`, {
+    throw new UserError(`${to}: the copy can't be made: ${reasonOf(error)}`, {
       hint: 'name a file in a directory that you may write to, with room for it',
       cause: error,
     });

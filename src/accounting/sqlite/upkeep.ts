@@ -114,7 +114,7 @@ export class SqliteUpkeep implements Upkeep {
   }
 
   /** Gives free pages back to the file system. */
-  async giveSpaceBack(_gone: unknown, interrupted: () => boolean): Promise<number> {
+  async giveSpaceBack(interrupted: () => boolean): Promise<number> {
     const pragma = (name: string): number => this.db.pragma(name, { simple: true }) as number;
     const size = pragma('page_size');
     let freed = 0;

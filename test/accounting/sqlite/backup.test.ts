@@ -92,7 +92,7 @@ describe('a backup of an SQLite store', () => {
     assert.equal(await backUp(path, `${path}.copy`, { signal: AbortSignal.abort() }), null);
     assert.deepEqual(readdirSync(directory), before);
     await assert.rejects(backUp(path, path, {}), /it is the accounting DB itself; name another file/);
-    await assert.rejects(backUp(path, join(directory, 'none', 'copy.db'), {}), /the copy can't be written: ENOENT/);
+    await assert.rejects(backUp(path, join(directory, 'none', 'copy.db'), {}), /the copy can't be made: ENOENT/);
     mkdirSync(join(directory, 'place'));
     symlinkSync(path, join(directory, 'link'));
     for (const name of ['place', 'link'])
