@@ -144,12 +144,12 @@ async function plainHooks(site: Site): Promise<void> {
   const serial = await cell.submit(
     'gebob',
     ['-N', 'plain', '-l', 'h_vmem=1G'],
-    `${burnerCommand('steady', 'plain.truth', { mib: 100, hold: 3000 })}; exit 6`,
+    `${burnerCommand('steady', 'plain.truth', { mib: 100, hold: 8000 })}; exit 6`,
   );
   const small = await cell.submit(
     'gebob',
     ['-N', 'plainsmall', '-l', 'h_vmem=300M'],
-    burnerCommand('steady', 'plainsmall.truth', { mib: 100, hold: 3000 }),
+    burnerCommand('steady', 'plainsmall.truth', { mib: 100, hold: 8000 }),
   );
   const tiny = await cell.submit(
     'gebob',
