@@ -1,18 +1,18 @@
 import { heldBytes } from '../record/cause';
 import { requestedBytes } from '../record/facts';
 import type { JobRecord } from '../record/record';
-import type { RecordSort } from './store';
 import { HELD_BYTES } from './sums/fact-columns';
 
 /** The limit of a list if none is asked for. */
 export const DEFAULT_LIMIT = 50;
 
 /** What lists can be sorted by, apart from the time; stores number these by position: append only. */
-export const AMOUNT_SORTS = ['wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly Exclude<
-  RecordSort,
-  'time'
->[];
+export const AMOUNT_SORTS = ['wallclock', 'cpu', 'peak', 'requested', 'unused'] as const;
 export type AmountSort = (typeof AMOUNT_SORTS)[number];
+
+/** The orders of lists of records. */
+export const RECORD_SORTS = ['time', ...AMOUNT_SORTS] as const;
+export type RecordSort = (typeof RECORD_SORTS)[number];
 
 /** What amounts are made of: seconds and bytes; null: not known. */
 export interface Figures {

@@ -7,6 +7,7 @@ import type { Totals } from '../record/totals';
 import type { StoredRecord } from '../record/merge';
 import type { NodeHeartbeat, NodeStatus } from '../record/node-status';
 import type { JobLinesAnswer } from './job-line';
+import type { RecordSort } from './sorts';
 import type { SummaryAnswer, SummaryQuery } from './summary';
 
 /**
@@ -168,8 +169,6 @@ export interface RecordFilter {
    */
   readonly self_reported?: boolean;
 }
-
-export type RecordSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';
 
 export interface RecordsQuery extends RecordFilter {
   /**

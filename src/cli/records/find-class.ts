@@ -1,4 +1,5 @@
-import type { AccountingReader, RecordsAnswer, RecordSort } from '../../accounting/store';
+import type { RecordSort } from '../../accounting/sorts';
+import type { AccountingReader, RecordsAnswer } from '../../accounting/store';
 import { groupBy } from '../../base/group-by';
 import { nearestName } from '../../base/nearest-name';
 import { countedAt, countsInSums, factsOf } from '../../record/facts';

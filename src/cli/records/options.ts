@@ -1,9 +1,11 @@
 import { Option, type Command } from 'commander';
 import { readSpan } from '../../base/units';
-import type { RecordSort, RecordFilter } from '../../accounting/store';
+import { RECORD_SORTS, type RecordSort } from '../../accounting/sorts';
+import type { RecordFilter } from '../../accounting/store';
 import { parseMemorySize, parseTime } from '../../gridengine/memory-size';
 import { classPattern } from '../../record/name-class';
 import { STATUSES, type RecordStatus } from '../../record/fields';
+import { listed } from '../../report/why/words';
 import { RECORD_COLUMN_NAMES, type RecordColumnName } from '../../report/records/columns';
 import { type GlobalOptions, usageError } from '../command';
 import { addIntervalOptions } from '../common-options';
@@ -22,33 +24,31 @@ export interface RecordListOptions extends GlobalOptions {
   readonly class?: string;
 }
 
+const SORT_KEYS: Readonly<Record<RecordSort, string>> = {
+  time: 'ended',
+  wallclock: 'ran',
+  cpu: 'cpu',
+  peak: 'peak',
+  requested: 'requested',
+  unused: 'unused',
+};
+const SORT_LIST = listed(Object.values(SORT_KEYS), 'or');
+
 /** Adds the options for the interval, order and form of a list of records. */
 export function addRecordListOptions(command: Command): Command {
   return addIntervalOptions(command)
-    .option('--sort <key>', 'ended, ran, cpu, peak, requested or unused; largest or latest first', 'ended')
+    .option('--sort <key>', `${SORT_LIST}; largest or latest first`, SORT_KEYS.time)
     .option('--limit <n>', 'at most this many lines (default: 50; all with --json and --csv)')
     .option('--tasks', 'one line per task of an array job, not one per job')
     .option('--columns <names>', 'these columns, in this order: job,owner,peak ("help" lists them)')
     .option(...ACCOUNTING_OPTION);
 }
 
-const SORTS = new Map<string, RecordSort>([
-  ['ended', 'time'],
-  ['time', 'time'],
-  ['ran', 'wallclock'],
-  ['wallclock', 'wallclock'],
-  ['cpu', 'cpu'],
-  ['peak', 'peak'],
-  ['requested', 'requested'],
-  ['unused', 'unused'],
-  ['waste', 'unused'],
-]);
-
-/** The order of --sort. Throws a usage error for an unknown key. */
+/** The order of --sort, by its key or its name. Throws a usage error for an unknown key. */
 export function recordSortOf(key: string): RecordSort {
-  const sort = SORTS.get(key);
-  if (sort === undefined)
-    throw usageError(`--sort: "${key}" is not a key; write ended, ran, cpu, peak, requested or unused`);
+  if (key === 'waste') return 'unused';
+  const sort = RECORD_SORTS.find((name) => key === SORT_KEYS[name] || key === name);
+  if (sort === undefined) throw usageError(`--sort: "${key}" is not a key; write ${SORT_LIST}`);
   return sort;
 }
 

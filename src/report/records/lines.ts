@@ -3,7 +3,7 @@ import { groupBy } from '../../base/group-by';
 import { largestFirst } from '../../base/largest-first';
 import { heldBytes } from '../../record/cause';
 import { countedAt, requestedBytes } from '../../record/facts';
-import type { RecordSort } from '../../accounting/store';
+import type { RecordSort } from '../../accounting/sorts';
 import type { JobRecord } from '../../record/record';
 
 /** The records behind one line: one, or the tasks and runs of a job. */

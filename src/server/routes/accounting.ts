@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../../base/units';
 import { TOTALS_NAMES } from '../../record/totals';
-import type { RecordFilter, RecordSort, RecordsQuery } from '../../accounting/store';
+import { RECORD_SORTS } from '../../accounting/sorts';
+import type { RecordFilter, RecordsQuery } from '../../accounting/store';
 import type { SummaryQuery } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
 import type { JobOrTask } from '../../live/unfinished-job';
@@ -42,15 +43,6 @@ import {
   summaryAnswer,
   tasksAnswer,
 } from '../accounting/answer-shapes';
-
-export const SORTS = [
-  'time',
-  'wallclock',
-  'cpu',
-  'peak',
-  'requested',
-  'unused',
-] as const satisfies readonly RecordSort[];
 
 /** Not kept by clients: the history changes whenever a job ends. */
 async function ask(
@@ -201,7 +193,7 @@ function recordsQuestion(query: RecordsQuery, nextTime = false): AccountingQuery
 /** Every part of RecordsQuery: whatever a reader can ask, this route takes. */
 const RECORDS = {
   ...FILTER,
-  sort: queryWord('largest or latest first (default: time)', SORTS),
+  sort: queryWord('largest or latest first (default: time)', RECORD_SORTS),
   limit: queryCount('at most this many records (default: 50)', MOST_RECORDS),
   totals: queryFlag('false: only the records are wanted, and the totals may be zeros'),
 } as const satisfies Readonly<Record<Exclude<keyof RecordsQuery, 'self_reported' | 'fields'>, unknown>>;
@@ -251,7 +243,7 @@ const ownerRoute = route({
   parameters: {
     owner: pathName('user name'),
     ...INTERVAL,
-    sort: queryWord('largest or latest first (default: time)', SORTS),
+    sort: queryWord('largest or latest first (default: time)', RECORD_SORTS),
     limit: queryCount('at most this many records (default: 50)', MOST_RECORDS),
     cluster: queryName('of this cluster only'),
     next_time,

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { countedAt, requestedBytes } from '../../../src/record/facts';
 import { endedBadly } from '../../../src/record/job-end';
 import { parsePatterns } from '../../../src/accounting/filter-record';
-import type { RecordFilter, RecordSort } from '../../../src/accounting/store';
+import { RECORD_SORTS, type RecordSort } from '../../../src/accounting/sorts';
+import type { RecordFilter } from '../../../src/accounting/store';
 import { isHost } from '../../../src/report/live/filter';
 import type { JobRecord } from '../../../src/record/record';
 import { DAY, GIB, HOUR, job, peakOf, T0 } from './fixture';
@@ -148,8 +149,6 @@ function sortValue(record: JobRecord, sort: RecordSort): number {
 /** Filtering and sorting of records, the same in every store; `perFilter`: how many intervals each filter has at a time. */
 export function filterSuite(open: OpenStore, perFilter = INTERVALS.length): void {
   describe('records', () => {
-    const sorts: readonly RecordSort[] = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'];
-
     it('match the filter and are in the requested order, before and after days are rolled up', async (t) => {
       const store = await open(t);
       const all = variedJobs();
@@ -165,7 +164,7 @@ export function filterSuite(open: OpenStore, perFilter = INTERVALS.length): void
             const index = (number + turn + Number(rolled)) % INTERVALS.length;
             const [since, until] = of(index, ...INTERVALS);
             const expected = all.filter((r) => countedAt(r) >= since && countedAt(r) < until && selects(r));
-            const sort = of(number + index, ...sorts);
+            const sort = of(number + index, ...RECORD_SORTS);
             const { records, totals } = await store.records({ ...filter, since, until, sort, limit: 7 });
             const order = expected.toSorted((a, b) => {
               const [left, right] = [sortValue(a, sort), sortValue(b, sort)];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AccountingStore, RecordSort } from '../../../src/accounting/store';
+import type { RecordSort } from '../../../src/accounting/sorts';
+import type { AccountingStore } from '../../../src/accounting/store';
 import type { StoredRecord } from '../../../src/record/merge';
 import type { Bracket, JobRecord } from '../../../src/record/record';
 import { accountOf } from '../../support/records';

@@ -1,3 +1,4 @@
+import { RECORD_SORTS, type RecordSort } from '../../../accounting/sorts';
 import { STATUSES } from '../../../record/fields';
 import { formatInterval } from '../../../report/format/local-time';
 import { formatCount } from '../../../report/format/units';
@@ -12,7 +13,7 @@ import {
 import { toJobLines, type RecordLine } from '../../../report/records/lines';
 import type { Screen } from '../../../report/screen/screen';
 import { recordsAnswer } from '../../accounting/answer-shapes';
-import { FILTER, definedOnly, intervalOf, SORTS, wholeDays } from '../../routes/accounting';
+import { FILTER, definedOnly, intervalOf, wholeDays } from '../../routes/accounting';
 import { queryCount, queryFlag, queryTime, queryWord, type Values } from '../../routes/parameter';
 import type { RouteRequest } from '../../routes/route';
 import { field, hidden, select } from '../form';
@@ -40,7 +41,7 @@ const PARAMETERS = {
   failed: FILTER.failed,
   since: queryTime('start of the period; of two days or more, of that day, UTC (default: 7d)'),
   until: queryTime('end of the period, not included (default: now)'),
-  sort: queryWord('largest or latest first (default: time)', SORTS),
+  sort: queryWord('largest or latest first (default: time)', RECORD_SORTS),
   all_sums: queryFlag('add up all of them, however many records have to be read'),
   page: queryCount(`part of the list, ${EACH} records each`, MOST_PARTS),
 };
@@ -65,7 +66,7 @@ function filters({ values, query }: Asked): Html {
   </form>`;
 }
 
-const SORT_NAMES: Readonly<Record<(typeof SORTS)[number], string>> = {
+const SORT_NAMES: Readonly<Record<RecordSort, string>> = {
   time: 'latest first',
   wallclock: 'longest first',
   cpu: 'most CPU time',
@@ -75,7 +76,7 @@ const SORT_NAMES: Readonly<Record<(typeof SORTS)[number], string>> = {
 };
 
 /** The order that a column's head leads to. Limit and CPU have none: they don't show memory-hours and CPU time. */
-const SORT_OF: Partial<Readonly<Record<RecordColumnName, (typeof SORTS)[number]>>> = {
+const SORT_OF: Partial<Readonly<Record<RecordColumnName, RecordSort>>> = {
   until: 'time',
   ran: 'wallclock',
   peak: 'peak',
