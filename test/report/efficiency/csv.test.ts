@@ -9,7 +9,7 @@ describe('renderReportCsv', () => {
     const [head, first, ...others] = renderReportCsv(report).trimEnd().split('\n');
     assert.match(
       head ?? '',
-      /^since,until,owner,jobs,records,running,core_hours,cpu_hours,cpu_efficiency,requested_gib_hours,.*,without_used$/,
+      /^since,until,owner,jobs,records,running,core_hours,cpu_hours,cpu_efficiency,requested_gib_hours,.*,without_used\b/,
     );
     assert.match(first ?? '', /^2026-11-19T23:00:00\.000Z,2026-11-20T23:00:00\.000Z,ljensen,48,48,0,228\.059722,/);
     assert.equal(others.length, report.groups.length - 1);

@@ -1,5 +1,5 @@
 import { type CoverageReason, coverageReason, isSampled } from '../../../src/record/coverage';
-import type { Totals } from '../../../src/record/totals';
+import { noTotals, type Totals } from '../../../src/record/totals';
 import { asStored } from '../../../src/record/merge';
 import { nameClass } from '../../../src/record/name-class';
 import type { RecordFilter } from '../../../src/accounting/store';
@@ -131,6 +131,7 @@ export function totalsOf(records: readonly JobRecord[]): Totals {
     sum((record) => (limitOf(record) === null ? 0 : of(record)));
   const energy = (record: JobRecord): number | undefined => record.metrics.energy_package_joules;
   return {
+    ...noTotals(),
     records: records.length,
     jobs: new Set(records.map(({ job_id: job, task_id: task }) => `${job}.${task ?? ''}`)).size,
     running: count(({ status }) => status === 'running'),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JobRecord } from '../../../src/record/record';
-import type { Totals } from '../../../src/record/totals';
+import { noTotals, type Totals } from '../../../src/record/totals';
 import { displayWidth } from '../../../src/report/screen/text-width';
 import { MANY_OWNERS_COLUMNS, OWNER_COLUMNS } from '../../../src/report/records/columns';
 import { toJobLines, toLines } from '../../../src/report/records/lines';
@@ -30,6 +30,7 @@ process.env.TZ = 'Europe/Berlin';
 const records = [ordinary, firstRun, killedAtLimit, unsampled, lost, running, selfReported, hostile, ...arrayOfTwenty];
 
 const totals: Totals = {
+  ...noTotals(),
   records: 28,
   jobs: 27,
   running: 1,
@@ -43,16 +44,7 @@ const totals: Totals = {
   unused_gib_hours: 52.5,
   cpu_seconds: 70_000,
   slot_seconds: 90_000,
-  limit_gib_hours: 0,
-  energy_joules: 0,
-  slot_seconds_with_energy: 0,
-  failed: 0,
-  failed_slot_seconds: 0,
-  killed_by_memory: 0,
-  unsampled: 0,
-  above_request: 0,
   far_below: 4,
-  without_limit: 0,
   without_peak: 1,
   with_grid_engine: 1,
   requested_with_grid_engine_gib_hours: 8,

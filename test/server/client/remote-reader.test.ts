@@ -8,6 +8,7 @@ import { MANY_TASKS, readTasks } from '../../../src/accounting/tasks';
 import { ARRAY_FIELDS, TASK_FIELDS } from '../../../src/report/job/array';
 import { StoreError } from '../../../src/accounting/store-error';
 import { parseRecord, type JobRecord } from '../../../src/record/record';
+import { noTotals } from '../../../src/record/totals';
 import { answerQuery } from '../../../src/server/accounting/answer-query';
 import { MOST_RECORDS } from '../../../src/server/accounting/answer-shapes';
 import {
@@ -71,7 +72,7 @@ function pagedClient(
     const found = times.filter((at) => at >= since && at < until);
     const newest = found.slice(-page).toReversed();
     const records = newest.map((at) => ({ ...ordinary, series: null, revision: at, ended: true }));
-    const totals = Object.fromEntries(TOTALS.map((name) => [name, name === 'records' ? found.length : 0]));
+    const totals = { ...noTotals(), records: found.length };
     return Promise.resolve({ status: 200, json: { schema: 1, records, totals, shown: 'all' } });
   };
   return { client: { socket: '/s', close: () => undefined, get }, asked };
@@ -232,7 +233,7 @@ describe('RemoteReader', () => {
   });
 
   it('refuses more records than a program can hold before reading them', async () => {
-    const totals = Object.fromEntries(TOTALS.map((name) => [name, name === 'records' ? 1e7 : 0]));
+    const totals = { ...noTotals(), records: 1e7 };
     const client = {
       socket: '/s',
       close: () => undefined,
@@ -322,21 +323,3 @@ describe('RemoteReader', () => {
     );
   });
 });
-
-const TOTALS = [
-  ...['records', 'jobs', 'running', 'requested_gib_hours', 'requested_with_used_gib_hours'],
-  ...['requested_with_peak_gib_hours', 'used_gib_hours', 'peak_gib_hours', 'cpu_seconds', 'slot_seconds'],
-  ...['used_with_request_gib_hours', 'peak_with_request_gib_hours', 'grid_engine_with_request_gib_hours'],
-  ...['requested_with_grid_engine_gib_hours', 'grid_engine_gib_hours', 'with_grid_engine'],
-  ...['unused_gib_hours', 'unused_by_grid_engine_gib_hours'],
-  ...['above_request', 'far_below', 'limit_gib_hours', 'energy_joules', 'slot_seconds_with_energy'],
-  ...[
-    'failed',
-    'failed_slot_seconds',
-    'killed_by_memory',
-    'unsampled',
-    'without_limit',
-    'without_peak',
-    'without_used',
-  ],
-];
