@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Dialect } from '../../src/gridengine/dialect';
+import { DIALECTS } from '../../src/gridengine/dialect';
 import type { QhostHost, QhostJob } from '../../src/gridengine/qhost/qhost-report';
 import type { JobDetail } from '../../src/gridengine/qstat/job-detail';
 import type { ListedJob } from '../../src/gridengine/qstat/job-list';
@@ -31,7 +31,6 @@ import {
   waiting,
 } from './snapshots';
 
-const dialects: readonly Dialect[] = ['sge6.2', 'ogs', 'sge8.1.9', 'daimh', 'univa', 'ocs', 'unknown'];
 const number = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(NaN, Infinity, -1, 0, 1e300));
 const count = fc.oneof(fc.integer({ min: -1, max: 9 }), fc.integer());
 const orNull = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(arbitrary, { nil: null });
@@ -140,7 +139,7 @@ const anyDetail: fc.Arbitrary<JobDetail> = fc
 /** Any snapshot that the types allow, whether it makes sense or not. */
 export const anySnapshot: fc.Arbitrary<Snapshot> = fc
   .record({
-    dialect: fc.constantFrom(...dialects),
+    dialect: fc.constantFrom(...DIALECTS),
     hosts: fc.array(anyHost, { maxLength: 5 }).map((hosts) => answer(hosts)),
     running: fc.array(anyListed, { maxLength: 8 }).map((rows) => answer(rows)),
     details: fc.oneof(

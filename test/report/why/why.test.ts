@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { killedByMemory } from '../../../src/record/cause';
 import { categoryRequests, requestedSeconds } from '../../../src/gridengine/category-requests';
-import type { Dialect } from '../../../src/gridengine/dialect';
+import { DIALECTS, type Dialect } from '../../../src/gridengine/dialect';
 import type { Cause, Standing } from '../../../src/report/why/hypothesis';
 import { needsOf } from '../../../src/report/job/job-whole';
 import { nextTime } from '../../../src/report/advice/next-time';
@@ -557,7 +557,6 @@ describe('a parallel job', () => {
 });
 
 describe('for any records, whyEnded', () => {
-  const DIALECTS: readonly Dialect[] = ['sge6.2', 'ogs', 'sge8.1.9', 'daimh', 'univa', 'ocs', 'unknown'];
   const ends = fc.record({
     exit_status: fc.constantFrom(null, 0, 1, 99, 100, 134, 137, 139),
     signal: fc.constantFrom(null, 0, 6, 9, 10, 11, 12, 15, 24),
