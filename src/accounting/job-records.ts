@@ -29,6 +29,7 @@ export function jobOf({ cluster, job_id, task_id }: Pick<JobRecord, 'cluster' | 
 
 /** All records of some jobs, held in memory, into which accounts are merged. */
 export class JobRecords {
+  /** The records of each task, by array task and PE task: only accounts of one of them can be the same run. */
   private readonly parts = new Map<string, HeldRecord[]>();
   private readonly absorbed: HeldRecord[] = [];
 

@@ -28,9 +28,10 @@ export async function beginOf(
   const head = await file.head(HEAD_BYTES);
   const alike = knownFiles(head, known, cluster);
   const begin = (before: ImportedFile | null, place: FilePlace, isRead: boolean): Begin => {
-    const by = before ?? alike.find((one) => one.cluster === cluster) ?? alike[0];
-    return { before, place, isRead, other: by === undefined || by.cluster === cluster ? null : by.cluster };
+    const imported = before ?? alike.find((one) => one.cluster === cluster) ?? alike[0];
+    return { before, place, isRead, other: imported && imported.cluster !== cluster ? imported.cluster : null };
   };
+  // Of a compressed file the size is known modulo 2^32.
   const whole = file.compressed ? alike.find(({ offset }) => offset % 2 ** 32 === size) : undefined;
   if (whole !== undefined) return begin(whole, beginPlace(head), true);
   for (const before of alike) {

@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { reasonOf } from '../../base/user-error';
 import type { Settings } from '../../record/settings';
 import type { SystemPlaces } from '../install/places';
-import { answering } from '../install/serve-files';
+import { serverProblem } from '../install/serve-files';
 import { isSetUp, SERVER } from '../install/services';
 import { delivererName, delivererOwner } from '../stores/maintenance';
 import { findingsIn, type Finding } from './finding';
@@ -41,7 +41,7 @@ function checkTokens(settings: Served, isRoot: boolean): Finding[] {
 type Served = Pick<Settings, 'serve_socket' | 'serve_tokens' | 'deliver_as'>;
 
 async function checkAnswer(socket: string): Promise<Finding> {
-  const answer = await answering(socket);
+  const answer = await serverProblem(socket);
   if (answer === '') return ok('server', `it answers at ${socket}`);
   if (answer !== null) return warning('server', `at ${socket}: ${answer}`, 'look for "qmemacct" in the system log');
   return problem(

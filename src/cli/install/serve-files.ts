@@ -25,7 +25,7 @@ const ANSWERS_WITHIN_MS = 30_000;
 const ENDS_WITHIN_MS = 20_000;
 
 /** What is wrong with the server that answers at the socket; '': nothing; null: none answers. */
-export async function answering(socket: string): Promise<string | null> {
+export async function serverProblem(socket: string): Promise<string | null> {
   const client = newServerClient(socket);
   try {
     const { status, json } = await client.get('/v1/health');
@@ -42,10 +42,10 @@ export async function answering(socket: string): Promise<string | null> {
 }
 
 /** Asks the server until it reports no problem, 30 s at most; resolves to what is wrong, or null. */
-async function testQuestion({ serve_socket: socket }: Settings): Promise<string | null> {
+async function waitForAnswer({ serve_socket: socket }: Settings): Promise<string | null> {
   const deadline = performance.now() + ANSWERS_WITHIN_MS;
   for (;;) {
-    const answer = await answering(socket);
+    const answer = await serverProblem(socket);
     if (answer === '') return null;
     if (performance.now() > deadline)
       return answer === null
@@ -158,7 +158,7 @@ export function serveSteps(host: Host, renewed: boolean): Step[] {
     places.units === null && !existsSync(directory)
       ? directorySteps({ path: directory, mode: 0o755, ...identity })
       : [];
-  return [...made, ...steps, { says: `ask the server at ${socket}`, apply: () => testQuestion(settings) }];
+  return [...made, ...steps, { says: `ask the server at ${socket}`, apply: () => waitForAnswer(settings) }];
 }
 
 /** Ends the server that an installation set up, and removes its files except changed ones. */
