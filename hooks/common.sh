@@ -39,8 +39,12 @@ qm_bounded() {
   qm_seconds=$1
   shift
   trap : USR1
+  # Hooks of interactive jobs have a terminal. When such a hook ends, the kernel sends HUP to what it has left behind,
+  # also to a Node that has no session of its own yet.
+  trap '' HUP
   "$@" </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
   qm_work=$!
+  trap - HUP
   (
     # $! rather than a variable: the shell sets it with the fork, so that no signal comes in between; until then it is
     # the pid of the work. KILL: a child of dash that has not become `sleep` yet would still have its parent's trap for

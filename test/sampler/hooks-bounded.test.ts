@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
+import { temporaryDirectory } from '../support/temporary-directory';
 import { PATIENCE_MS, until } from '../support/until';
 
 const SHELLS = ['/bin/dash', '/bin/bash'].filter((shell) => existsSync(shell));
@@ -94,6 +95,15 @@ describe('the time limit on a hook’s command', () => {
       t.after(() => sleepers().forEach((pid) => process.kill(Number(pid), 'SIGKILL')));
       // On a busy machine the last one ends a moment after its signal. A watcher left behind would sleep for hours.
       await until(() => sleepers().length === 0, 'the end of the watchers');
+    });
+
+    it(`lets what the command leaves behind outlive the hook's terminal (${shell})`, async () => {
+      const left = join(temporaryDirectory(), 'left');
+      const script = '. "$1"; left=$2; leave() { (sleep 1; : >"$left") & }; qm_bounded 20 leave';
+      const words = ['exec', shell, '-c', `'${script}'`, 'sh', COMMON, left].join(' ');
+      const { status, stdout } = spawnSync('script', ['-qec', words, '/dev/null'], { encoding: 'utf8' });
+      assert.equal(status, 0, stdout);
+      await until(() => existsSync(left), 'the command that was left behind');
     });
 
     it(`is enforced without a signal to a foreign process or to a child that has been waited for (${shell})`, () => {
