@@ -57,7 +57,9 @@ function isOfRunWithoutStart(line: JobRecord, ours: JobRecord): boolean {
   if (ours.started_at === null) return true;
   const { ran } = failedCode(failed);
   if (ran === null) return ours.status === 'lost';
-  return ran || (msApart(ours.started_at, ours.ended_at) ?? Infinity) <= FAILED_START_MS;
+  // The shepherd writes no `usage` where the first process could not execute its program.
+  const hasNoUsage = ours.status === 'finished' && ours.exit_status === null;
+  return ran || hasNoUsage || (msApart(ours.started_at, ours.ended_at) ?? Infinity) <= FAILED_START_MS;
 }
 
 /**

@@ -6,7 +6,7 @@ import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/record/record';
 import { OWNERS, qacctSums, recordSums } from './owner-sums';
 import { kind } from './kind';
-import { withSite, type Site } from './site';
+import { awaitFigures, withSite, type Site } from './site';
 
 async function allRecords({ product }: Site): Promise<readonly JobRecord[]> {
   const reader = openSqliteReader(product.accounting);
@@ -106,9 +106,15 @@ async function jobWithoutHooks(site: Site): Promise<void> {
 /** Runs whose accounting line has no start time (a missing shell, a run that qmod reschedules) get one record each. */
 async function runsWithoutStartTime(site: Site): Promise<void> {
   const { cell, product } = site;
-  const shell = await cell.submit('gealice', ['-N', 'noshell', '-S', '/no/such/shell'], 'true');
-  const again = await cell.submit('gebob', ['-N', 'putback', '-r', 'y', '-l', 'h_vmem=600M'], 'sleep 8');
-  await cell.waitRunning(again);
+  const onOneHost = ['-q', 'all.q@ge1'];
+  const again = await cell.submit(
+    'gebob',
+    ['-N', 'putback', '-r', 'y', '-l', 'h_vmem=600M', ...onOneHost],
+    'sleep $((600 - 599 * RESTARTED))',
+  );
+  // Where a listener runs, the start of a job without a shell is heard, too.
+  await awaitFigures(cell, again);
+  const shell = await cell.submit('gealice', ['-N', 'noshell', '-S', '/no/such/shell', ...onOneHost], 'true');
   await cell.check('ge1', `qmod -rj ${again}`);
   await cell.waitFinished(again);
   // The job's first run is over; it waits in the error state.

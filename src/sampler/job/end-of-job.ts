@@ -62,11 +62,10 @@ export class EndOfJob {
     return this.foundUsage;
   }
 
-  /** When the job ended: when that was seen, moved into the whole second that `usage` gives; null: unknown. */
-  endedMs({ status, seenMs }: JobEnd): number | null {
+  /** When the job ended: when that was seen, moved into the whole second that `usage` gives, if there is one. */
+  endedMs({ seenMs }: JobEnd): number {
     const end = this.usage()?.endTimeMs ?? null;
-    if (end === null) return status === 'lost' ? seenMs : null;
-    return Math.min(Math.max(seenMs, end), end + 999);
+    return end === null ? seenMs : Math.min(Math.max(seenMs, end), end + 999);
   }
 
   close(): void {
