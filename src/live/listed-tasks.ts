@@ -30,5 +30,18 @@ export function listedTasks(
       .join(',');
   const found = { running: expandTasks(textOf('running')), waiting: expandTasks(textOf('pending')) };
   if (found.running.count + found.waiting.count === 0) return null;
-  return { at: Math.min(running.at, pending.at), running: new Set(found.running.numbers), waiting: found.waiting };
+  const at = Math.min(running.at, pending.at);
+  const numbers = new Set(found.running.numbers);
+  const inBoth = [...found.waiting.numbers].filter((task) => numbers.has(task));
+  if (inBoth.length === 0) return { at, running: numbers, waiting: found.waiting };
+  // A task that started, or was rescheduled, between the two lists: the newer one is right.
+  if (running.at < pending.at) return { at, running: without(numbers, inBoth), waiting: found.waiting };
+  const waiting = without(found.waiting.numbers, inBoth);
+  return { at, running: numbers, waiting: { count: found.waiting.count - inBoth.length, numbers: waiting } };
+}
+
+function without(tasks: Iterable<number>, some: readonly number[]): ReadonlySet<number> {
+  const left = new Set(tasks);
+  for (const task of some) left.delete(task);
+  return left;
 }

@@ -30,6 +30,16 @@ describe('listedTasks', () => {
     assert.deepEqual(plain(listedTasks(snapshot, job, AT)), { at: AT, running: [2, 3], waiting: [5, 7, 9, 12, 1] });
   });
 
+  it('counts a task that is in both lists once, where the newer list has it', () => {
+    const [running, pending] = [[row('2'), row('3')], [row('3-6:1')]];
+    const newerPending = lists(running, pending);
+    const newerRunning = { ...newerPending, running: answer(running, { at: AT + 2000 }) };
+    assert.deepEqual(plain(listedTasks(newerPending, job, AT)), { at: AT, running: [2], waiting: [3, 4, 5, 6] });
+    const listed = listedTasks(newerRunning, job, AT);
+    assert.deepEqual(plain(listed), { at: AT + 1000, running: [2, 3], waiting: [4, 5, 6] });
+    assert.equal(listed?.waiting.count, 3);
+  });
+
   it('is null without both lists, for a job in neither list, and for another cluster', () => {
     const snapshot = lists([row('2')], [row('3')]);
     assert.notEqual(listedTasks(snapshot, job, AT), null);
