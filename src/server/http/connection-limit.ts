@@ -39,6 +39,8 @@ export class ConnectionLimit {
   readonly #underWay = new WeakMap<Socket, number>();
   readonly #whose = new WeakMap<Socket, number | string>();
   readonly #unread = new Map<number | string | Socket, number>();
+  /** For each connection what takes its answers out of these bytes again. */
+  readonly #releases = new WeakMap<Socket, Set<() => void>>();
 
   /**
    * `countedUid`: the uid to which a user's connections count; UNKNOWN_UID for users unknown to the name service.
@@ -111,8 +113,12 @@ export class ConnectionLimit {
     return true;
   }
 
-  /** Counts an answer until it is read. Throws HttpProblem if its user or host has too much unread. */
+  /**
+   * Counts an answer until it is read or its connection closes. Throws HttpProblem if its user or host has too much
+   * unread.
+   */
   hold(socket: Socket, response: ServerResponse, bytes: number): void {
+    if (socket.destroyed) return;
     const who = this.#whose.get(socket) ?? socket;
     const unread = (): number => this.#unread.get(who) ?? 0;
     if (unread() > 0 && unread() + bytes > MOST_UNREAD_BYTES)
@@ -121,11 +127,25 @@ export class ConnectionLimit {
         'Retry-After': '1',
       });
     this.#unread.set(who, unread() + bytes);
-    response.once('close', () => {
+    const releases = this.#releasesOf(socket);
+    const release = (): void => {
+      if (!releases.delete(release)) return;
       const left = unread() - bytes;
       if (left > 0) this.#unread.set(who, left);
       else this.#unread.delete(who);
-    });
+    };
+    releases.add(release);
+    response.once('close', release);
+  }
+
+  #releasesOf(socket: Socket): Set<() => void> {
+    const known = this.#releases.get(socket);
+    if (known !== undefined) return known;
+    const releases = new Set<() => void>();
+    this.#releases.set(socket, releases);
+    // Of answers sent ahead, those that wait for their turn then are never closed themselves.
+    socket.once('close', () => releases.forEach((release) => release()));
+    return releases;
   }
 
   async #lookUp(socket: Socket, uid: number): Promise<void> {

@@ -111,4 +111,20 @@ describe('answers that a client does not read', () => {
     // A single answer larger than the limit is still given.
     limit.hold(socket, answer(), 200 * MIB);
   });
+
+  it('count no longer once the connection has closed, whether they were sent, waited or were still made', async (t) => {
+    const limit = newLimit();
+    const answerOn = (socket: Socket): ServerResponse => new ServerResponse(new IncomingMessage(socket));
+    const left = admitted(t, limit, 1001);
+    const first = answerOn(left);
+    limit.hold(left, first, 60 * MIB);
+    limit.hold(left, answerOn(left), 60 * MIB);
+    left.destroy();
+    limit.hold(left, answerOn(left), 100 * MIB);
+    await once(left, 'close');
+    first.emit('close');
+    const socket = admitted(t, limit, 1001);
+    limit.hold(socket, answerOn(socket), 100 * MIB);
+    assert.throws(() => limit.hold(socket, answerOn(socket), 29 * MIB), HttpProblem);
+  });
 });
