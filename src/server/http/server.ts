@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { reasonOf } from '../../base/user-error';
@@ -37,6 +38,8 @@ function closedSignals(): ServerParts['closedSignalOf'] {
     const found = known.get(socket);
     if (found !== undefined) return found;
     const gone = new AbortController();
+    // A page asks several questions, each of which listens; Node would take more than ten for a leak, and warn.
+    setMaxListeners(0, gone.signal);
     known.set(socket, gone.signal);
     if (socket.destroyed) gone.abort();
     else socket.once('close', () => gone.abort());
@@ -116,7 +119,8 @@ function readBody(request: IncomingMessage): Promise<string> {
       else reject(new HttpProblem(413, `the form is larger than ${LARGEST_FORM_BYTES} bytes; write less into it`));
     });
     request.on('end', () => resolve(Buffer.concat(pieces).toString('utf8')));
-    request.on('error', reject);
+    // What breaks off is no request any more.
+    request.on('error', () => reject(new HttpProblem(400, 'the form did not come whole; send it again')));
   });
 }
 

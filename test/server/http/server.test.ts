@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { workedExample } from '../../live/snapshots';
+import { ordinary } from '../../report/sample-records';
 import { until } from '../../support/until';
 import { ask, sharedSite, liveStateOf, startTestSite, type Got, type TestSite } from '../test-site';
 
@@ -137,6 +138,19 @@ describe('an invalid or failing request', () => {
 });
 
 describe('slow clients', () => {
+  it('that break off in the middle of a form leave no trace in the log', async (t) => {
+    const site = await startTestSite(t, { records: [] });
+    for (let count = 0; count < 3; count++) {
+      const socket = await connected(t, site);
+      const head = 'POST /sign-in HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nExpect: 100-continue\r\n';
+      socket.write(`${head}Content-Length: 100\r\n\r\ntoken=`);
+      await once(socket, 'data');
+      socket.destroy();
+    }
+    await site.stop();
+    assert.doesNotMatch(site.lines.join('\n'), /an answer failed/);
+  });
+
   it('delay no other client', async (t) => {
     const site = await startTestSite(t);
     const slow = await Promise.all(Array.from({ length: 50 }, () => connected(t, site)));
@@ -179,5 +193,16 @@ describe('requests sent ahead on one connection', () => {
       `${patient}GET /qhost HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
     );
     assert.equal(answers.split('HTTP/1.1 200 ').length, 9);
+  });
+
+  it('count as no leak of memory, of which Node would warn', async (t) => {
+    const warnings: string[] = [];
+    const heard = (warning: Error): void => void warnings.push(warning.message);
+    process.on('warning', heard);
+    t.after(() => process.off('warning', heard));
+    const site = await startTestSite(t, { records: [ordinary] });
+    const pages = 'GET /jobs HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(7);
+    await answerTo(t, site, `${pages}GET /jobs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+    assert.deepEqual(warnings, []);
   });
 });
