@@ -51,12 +51,13 @@ function lastUpTo(numbers: readonly number[], most: number): number {
 
 /**
  * Tests whether a run of the job ended shortly before a time; takes times in ascending order. A submission then is no
- * new job: Open Cluster Scheduler submits a job anew that is to run again, and a number is not reused for days.
+ * new job: Grid Engine submits a job anew that is to run again, and a number is not reused for days.
  */
 function requeuedTest(records: readonly StoredRecord[]): (time: number) => boolean {
   const runs = records
-    .flatMap(({ record: { started_at, ended_at } }) => {
-      const from = ms(started_at);
+    .flatMap(({ record: { started_at, submitted_at, ended_at } }) => {
+      // A run that failed before its start (a prolog that asks for another one) is over after its submission.
+      const from = ms(started_at ?? submitted_at);
       return from === null ? [] : [{ from, to: ms(ended_at) ?? from }];
     })
     .sort((a, b) => a.from - b.from);

@@ -58,6 +58,17 @@ it('counts a run that was submitted shortly after another ended as the next atte
   assert.deepEqual(numbering(records), ['a: 1, 1 of 3', 'b: 1, 2 of 3', 'c: 1, 3 of 3', 'd: 2, 1 of 1']);
 });
 
+it('counts a run that never started as one of the job that was submitted anew after it', () => {
+  const never = (at: number): Partial<JobRecord> => ({ submitted_at: iso(T0 + at), ended_at: iso(T0 + at + 4500) });
+  const records = [
+    run('a', never(0)),
+    run('b', never(4000)),
+    run('c', { submitted_at: iso(T0 + 8000), started_at: iso(T0 + 9000), ended_at: iso(T0 + 10_000) }),
+    run('d', { submitted_at: iso(T0 + DAY) }),
+  ];
+  assert.deepEqual(numbering(records), ['a: 1, 1 of 3', 'b: 1, 2 of 3', 'c: 1, 3 of 3', 'd: 2, 1 of 1']);
+});
+
 describe('a self-reported record of another user with the number of a job', () => {
   const of = (owner: string, trust: JobRecord['trust'], at: number): Partial<JobRecord> => ({
     owner,

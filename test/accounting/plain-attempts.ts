@@ -27,7 +27,8 @@ function compareText(a: string, b: string): number {
 
 function isRequeued(time: number, records: readonly StoredRecord[]): boolean {
   const submission = new Date(time).toISOString();
-  return records.some(({ record: { started_at: begun, ended_at: ended } }) => {
+  return records.some(({ record: { started_at: started, submitted_at: sent, ended_at: ended } }) => {
+    const begun = started ?? sent;
     if (begun === null || begun >= submission) return false;
     return time - Date.parse(ended ?? begun) < REQUEUED_WITHIN_MS;
   });
