@@ -47,8 +47,9 @@ const RESCHEDULED: ReadonlySet<number> = new Set([24, 25, 30]);
 
 /** The job was to run again, or was put into the error state: exit status 99 or 100, or a migration. */
 export function rescheduled(end: BadEnd): Hypothesis {
-  const judged = judge('rescheduled', 'a request to run it again');
   const { failed, status } = end;
+  const isError = failed === 30 || status === 100;
+  const judged = judge('rescheduled', isError ? 'a request for the error state' : 'a request to run it again');
   if (failed !== null && RESCHEDULED.has(failed)) {
     const fix = FIXES[failed];
     return judged.consistent(

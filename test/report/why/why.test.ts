@@ -428,6 +428,13 @@ describe('the sentence about a bad end', () => {
     );
   });
 
+  it('says that exit status 100 asks for the error state, not for another run', () => {
+    for (const failed of [null, 0, 30]) {
+      const { sentence } = whyEnded([{ ...modest, exit_status: 100, failed }]) ?? {};
+      assert.match(sentence ?? '', /: a request for the error state/);
+    }
+  });
+
   it('does not take a hidden request for one that was not made', () => {
     const hidden = { ...AFTER_SIGNAL, ...asked('anonymous') };
     for (const dialect of ['sge6.2', 'ocs'] as const) {
