@@ -1,4 +1,4 @@
-import { createProgram, runProgram } from '../../src/cli/program';
+import { createProgram, isChange, runProgram } from '../../src/cli/program';
 import { fakeTerminal } from './fake-terminal';
 
 /**
@@ -6,12 +6,10 @@ import { fakeTerminal } from './fake-terminal';
  * outcome of each attempt as a line of JSON: node every-command.js CONFIG
  */
 
-/** Commands that set something up, measure, serve or write files: they are not run. */
-export const COMMANDS_NOT_RUN: readonly string[] = [
-  'export',
-  ...['run', 'demo', 'import', 'install', 'uninstall', 'doctor', 'flush', 'serve', 'nightly', 'rollup', 'prune'],
-  ...['digest', 'database', 'migrate', 'settle', 'completion', 'man', 'web'],
-];
+/** Commands that measure, serve, write files or describe the program: not run, nor are those that change something. */
+const NOT_RUN: readonly string[] = ['export', 'run', 'demo', 'doctor', 'serve', 'completion', 'man', 'web'];
+
+export const isRun = (name: string): boolean => !isChange([name]) && !NOT_RUN.includes(name);
 
 export interface Attempt {
   readonly words: readonly string[];
@@ -49,7 +47,7 @@ async function main(config: string): Promise<void> {
   const program = await createProgram([], context);
   const globals = program.options.filter(({ long }) => !['--version', '--config'].includes(long ?? ''));
   for (const name of program.commands.map((command) => command.name())) {
-    if (COMMANDS_NOT_RUN.includes(name)) continue;
+    if (!isRun(name)) continue;
     const command = (await createProgram([name], context)).commands.find((known) => known.name() === name);
     if (command === undefined) throw new Error(`${name}: not in its own program`);
     const needed = command.registeredArguments.filter(({ required }) => required);
