@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { AccountingQuery } from './answer-query';
 import { printable } from '../../base/printable';
@@ -60,6 +61,8 @@ const LONGEST_LOGGED = 500;
  * the next question a new connection.
  */
 const SILENCE_SHARE = 0.9;
+/** How long the question under way may still take when the server ends: longer than SQLite waits for a lock. */
+const LAST_QUESTION_MS = 8000;
 /** Above the number of connections (http/connection-limit.ts), so that a question is rather queued than refused. */
 const MOST_WAITING = 2500;
 
@@ -151,9 +154,22 @@ export class AccountingThread implements AccountingService {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#overdue);
-    await this.#worker?.terminate();
     for (let left = this.#queue.take(); left !== undefined; left = this.#queue.take())
       left.settle(away('the server is ending; ask again in a moment'));
+    await this.#lastAnswer();
+    await this.#worker?.terminate();
+  }
+
+  /**
+   * better-sqlite3 aborts the whole process where a thread that is being ended gets an error of SQLite, such as that a
+   * lock was not free in time.
+   */
+  async #lastAnswer(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === null || this.#underWay === null) return;
+    worker.ref();
+    const signal = AbortSignal.timeout(LAST_QUESTION_MS);
+    await Promise.race([once(worker, 'message', { signal }), once(worker, 'exit')]).catch(() => undefined);
   }
 
   #expire(waiting: Waiting): void {

@@ -14,6 +14,7 @@ import { FULL_ACCESS, type Access } from '../../../src/server/access/access';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
+import { gatedThread } from './gated-thread';
 
 async function fill(path: string, records: readonly JobRecord[]): Promise<void> {
   const store = openSqliteStore(path, 0o600);
@@ -47,6 +48,17 @@ const hasStatus =
     error instanceof HttpProblem && error.httpStatus === status && detail.test(error.message);
 
 describe('AccountingThread', () => {
+  it('lets the question under way end when it stops: SQLite may be waiting for a lock', async (t) => {
+    const { accounting, run, open } = gatedThread(t);
+    const under = job(accounting, 1);
+    await until(() => run().length === 1);
+    const stopped = accounting.stop();
+    open();
+    assert.deepEqual(await under, []);
+    await stopped;
+    await assert.rejects(job(accounting, 2), hasStatus(503, /the server is ending/));
+  });
+
   it('logs a slow query on one line, whatever its parameters', async (t) => {
     const path = join(temporaryDirectory(), 'a.db');
     await fill(path, [ordinary]);
