@@ -55,5 +55,7 @@ export async function send(request: IncomingMessage, response: ServerResponse, r
           ...(packed === null ? {} : { 'Content-Encoding': 'gzip' }),
         }),
   });
-  response.end(fresh || request.method === 'HEAD' ? undefined : bytes);
+  if (fresh || request.method === 'HEAD' || bytes.length === 0) response.end();
+  // Node takes an answer that was ended for one that was read, and a server that stops would break it off.
+  else response.write(bytes, () => response.end());
 }

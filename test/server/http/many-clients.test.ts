@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { busySnapshots } from '../../live/busy-snapshot';
@@ -71,6 +71,24 @@ describe('a server that stops', () => {
     await ended;
     await assert.rejects(ask({ port: site.port }, { path: '/qhost' }), /ECONNREFUSED/);
     await assert.rejects(ask({ socketPath: site.socket }, { path: '/qhost' }), /ENOENT|ECONNREFUSED/);
+  });
+
+  it('sends the rest of an answer that is being read', async (t) => {
+    const length = 16 * 2 ** 20;
+    const large = {
+      ask: () => Promise.resolve(Buffer.alloc(length, ' ')),
+      problem: () => null,
+      probe: () => Promise.resolve(),
+      stop: () => Promise.resolve(),
+    };
+    const site = await startTestSite(t, { accounting: large });
+    const asked = request({ host: '127.0.0.1', port: site.port, path: '/v1/running', agent: false }).end();
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    const ended = site.stop();
+    let read = 0;
+    for await (const piece of answer) read += (piece as Buffer).length;
+    assert.equal(read, length);
+    await ended;
   });
 });
 
