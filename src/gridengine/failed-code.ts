@@ -30,7 +30,7 @@ const table: readonly (readonly [number, string, boolean | null])[] = [
   [20, 'the shepherd met a problem and left an error file', null],
   [21, 'execd did not know the job when qmaster asked', false],
   [24, 'ran, and is to be migrated (checkpointing)', true],
-  [25, 'ran, and is to be scheduled again', true],
+  [25, 'to be scheduled again', true],
   [26, 'an output file could not be opened', false],
   [27, 'the requested shell was not found', false],
   [28, 'could not change to the working directory', false],

@@ -17,6 +17,8 @@ interface WaitingTasks {
 
 interface Predecessor {
   readonly job: number;
+  /** Each task waits for the same task of that array job alone. */
+  readonly byTask: boolean;
   /** `unlisted`: it has ended meanwhile; `unknown`: it has ended, or the reader may not see it. */
   readonly state: 'running' | 'waiting' | 'unlisted' | 'unknown';
 }
@@ -95,15 +97,17 @@ function positionOf({ pending, hostTotals }: Snapshot, job: number): UnfinishedJ
 }
 
 function predecessorsOf(snapshot: Snapshot, detail: JobDetail | undefined): readonly Predecessor[] {
-  const predecessors = detail?.predecessors ?? [];
-  if (predecessors.length === 0) return [];
+  if (detail === undefined) return [];
   const running = new Set(snapshot.running.value.map(({ job }) => job));
   const waiting = new Set(snapshot.pending?.value.map(({ job }) => job));
   const absent = snapshot.hostTotals === undefined ? 'unlisted' : 'unknown';
-  return predecessors.map((job) => ({
-    job,
-    state: running.has(job) ? 'running' : waiting.has(job) ? 'waiting' : absent,
-  }));
+  const of = (byTask: boolean) => (job: number) =>
+    ({
+      job,
+      byTask,
+      state: running.has(job) ? 'running' : waiting.has(job) ? 'waiting' : absent,
+    }) as const;
+  return [...detail.predecessors.map(of(false)), ...detail.taskPredecessors.map(of(true))];
 }
 
 /** null: a host that does not show the complex may have more, or an unknown request makes a capacity too small. */

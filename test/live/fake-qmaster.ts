@@ -70,6 +70,7 @@ export function aDetail(job: number, rss = 1): JobDetail {
     submitCommand: null,
     wantsMail: false,
     predecessors: [],
+    taskPredecessors: [],
     requests: [],
     pe: null,
     array: false,

@@ -111,6 +111,7 @@ const detail = fc.record(
     submitCommand: maybe(text),
     wantsMail: fc.boolean(),
     predecessors: few(number),
+    taskPredecessors: few(number),
     requests: few(fc.tuple(request, maybe(number)).map(([of, amount]) => ({ ...of, amount }))),
     pe: maybe(text),
     array: fc.boolean(),

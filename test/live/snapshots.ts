@@ -190,6 +190,7 @@ export function detail(job: number, tasks: readonly TaskDetail[], changes: Parti
     submitCommand: null,
     wantsMail: false,
     predecessors: [],
+    taskPredecessors: [],
     requests: [],
     pe: null,
     array: false,

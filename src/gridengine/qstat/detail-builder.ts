@@ -2,9 +2,12 @@ import type { DetailRequest, JobDetail, PeTaskDetail, TaskDetail, Usage } from '
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
+export type PredecessorList = 'predecessors' | 'taskPredecessors';
+
 /** The record of a job while it is read. */
-export interface JobDraft extends Mutable<Omit<JobDetail, 'predecessors' | 'requests' | 'tasks' | 'messages'>> {
+export interface JobDraft extends Mutable<Omit<JobDetail, PredecessorList | 'requests' | 'tasks' | 'messages'>> {
   readonly predecessors: number[];
+  readonly taskPredecessors: number[];
   readonly requests: RequestDraft[];
   readonly tasks: TaskDraft[];
   readonly messages: string[];
@@ -46,6 +49,7 @@ export function newJob(job: number): JobDraft {
     submitCommand: null,
     wantsMail: false,
     predecessors: [],
+    taskPredecessors: [],
     requests: [],
     pe: null,
     array: false,
@@ -79,9 +83,10 @@ export function addMessage(job: JobDraft, text: string): void {
   if (line !== '' && job.messages.length < MESSAGES_LIMIT && !job.messages.includes(line)) job.messages.push(line);
 }
 
-export function addPredecessor(job: JobDraft, number: number): void {
-  const isNew = Number.isSafeInteger(number) && number > 0 && !job.predecessors.includes(number);
-  if (isNew && job.predecessors.length < PREDECESSORS_LIMIT) job.predecessors.push(number);
+export function addPredecessor(job: JobDraft, list: PredecessorList, number: number): void {
+  const known = job[list];
+  const isNew = Number.isSafeInteger(number) && number > 0 && !known.includes(number);
+  if (isNew && known.length < PREDECESSORS_LIMIT) known.push(number);
 }
 
 export function oneLine(text: string): string {

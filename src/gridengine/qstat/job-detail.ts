@@ -63,8 +63,10 @@ export const jobDetail = object({
   submitCommand: nullable(string),
   /** The job context is `qmemacct=mail`: its owner wants a mail when the job has ended. */
   wantsMail: boolean,
-  /** Jobs that must end first (`-hold_jid`, `-hold_jid_ad`). */
+  /** Jobs that must end first (`-hold_jid`). */
   predecessors: list(number(), Infinity),
+  /** Array jobs of which the same task must end first (`-hold_jid_ad`). */
+  taskPredecessors: list(number(), Infinity),
   requests: list(detailRequest, Infinity),
   pe: nullable(string),
   array: boolean,

@@ -15,6 +15,7 @@ import {
   oneLine,
   type JobDraft,
   type PeTaskDraft,
+  type PredecessorList,
   type RequestDraft,
   type TaskDraft,
 } from './detail-builder';
@@ -36,7 +37,8 @@ export function readJobDetails(
 type Section =
   | { readonly of: 'request'; readonly kind: 'hard' | 'soft' }
   | { readonly of: 'usage'; readonly rank: number }
-  | { readonly of: 'structure' | 'granted' | 'predecessors' | 'context' | 'ignored' };
+  | { readonly of: 'predecessors'; readonly list: PredecessorList }
+  | { readonly of: 'structure' | 'granted' | 'context' | 'ignored' };
 
 const SECTIONS: Readonly<Record<string, Section>> = {
   JB_hard_resource_list: { of: 'request', kind: 'hard' },
@@ -44,8 +46,8 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   JRS_hard_resource_list: { of: 'request', kind: 'hard' },
   JRS_soft_resource_list: { of: 'request', kind: 'soft' },
   JB_ja_structure: { of: 'structure' },
-  JB_jid_predecessor_list: { of: 'predecessors' },
-  JB_ja_ad_predecessor_list: { of: 'predecessors' },
+  JB_jid_predecessor_list: { of: 'predecessors', list: 'predecessors' },
+  JB_ja_ad_predecessor_list: { of: 'predecessors', list: 'taskPredecessors' },
   JB_context: { of: 'context' },
   JAT_scaled_usage_list: { of: 'usage', rank: 3 },
   JAT_reported_usage_list: { of: 'usage', rank: 2 },
@@ -259,7 +261,7 @@ const LEAVES: Readonly<Record<string, Leaf>> = {
     request.amount = amount > INFINITE ? Infinity : amount;
   },
   JRE_job_number({ job, section }, content) {
-    if (job !== null && section?.of === 'predecessors') addPredecessor(job, count(content));
+    if (job !== null && section?.of === 'predecessors') addPredecessor(job, section.list, count(content));
   },
   // The environment (JB_env_list) has elements of these names, too.
   VA_variable(reading, content) {

@@ -18,7 +18,7 @@ const FAILED: Readonly<Record<number, string>> = {
   26: 'opening an output file',
   27: "finding the job's shell",
   28: "changing to the job's directory",
-  30: 'rescheduled on application error',
+  30: 'application error',
   37: 'a limit was enforced: h_rt, h_cpu or h_vmem',
   100: 'after the job: killed by a signal',
 };

@@ -124,10 +124,9 @@ function verdictOf(
 }
 
 /** "the peak (1.53 GiB)", "the peak (1.62 GiB at most)": what the advice rests on. */
-function needWords({ counted, need, record }: Advice): string {
+function needWords({ counted, need }: Advice): string {
   if (counted) return `what Grid Engine counted (${formatBytes(need.bytes)})`;
-  const ofProcess = need.quantity === 'peak_process_vmem' && sizedByAddressSpace(record);
-  const what = ofProcess ? 'the largest address space' : 'the peak';
+  const what = need.quantity === 'peak_process_vmem' ? 'the largest address space' : 'the peak';
   const { bytes, bracket } = need;
   const atMost = bracket !== null && measuredUpper(bracket) !== null && !bracket.exact;
   if (atMost) return `${what} (${formatBytes(bytes, 'up')} at most)`;
@@ -152,13 +151,13 @@ function predictionWords({ risk, runs, largest, stoppedAt }: Prediction, { slots
   return `a risk of ${formatPercent(risk ?? 1)} by ${formatCount(runs)} runs of its kind, of which the largest ${most}${slots > 1 ? ' per slot' : ''}`;
 }
 
-const OPEN_PEAK = '; the peak is a lower bound: leave more if runs differ';
+const OPEN_BOUND = '; that figure is a lower bound: leave more if runs differ';
 
 /** What the advice rests on, and what that leaves open. */
 export function memoryReason(advice: Advice, screen: Screen): string {
   const { guess, stoppedAt, bounded, prediction } = advice;
   const isWhole = stoppedAt !== null || (bounded && !guess) || prediction !== null;
-  const open = isWhole ? '' : guess ? '; it was stopped and may need more' : OPEN_PEAK;
+  const open = isWhole ? '' : guess ? '; it was stopped and may need more' : OPEN_BOUND;
   return `${adviceReason(advice, screen)}${open}`;
 }
 

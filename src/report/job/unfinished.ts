@@ -80,9 +80,13 @@ const PREDECESSOR = {
 } as const;
 
 function explainDependent({ predecessors }: UnfinishedJob): readonly string[] {
-  if (predecessors.length === 0) return [];
-  const jobs = predecessors.map(({ job, state }) => `${job} (${PREDECESSOR[state]})`);
-  return [`It starts after ${predecessors.length === 1 ? 'job' : 'jobs'} ${jobs.join(', ')}.`];
+  const [byTask, whole] = [true, false].map((by) => predecessors.filter((one) => one.byTask === by));
+  const jobsOf = (some: typeof predecessors = []): string =>
+    `${some.length === 1 ? 'job' : 'jobs'} ${some.map(({ job, state }) => `${job} (${PREDECESSOR[state]})`).join(', ')}`;
+  return [
+    ...(whole?.length ? [`It starts after ${jobsOf(whole)}.`] : []),
+    ...(byTask?.length ? [`Each task starts after the same task of ${jobsOf(byTask)}.`] : []),
+  ];
 }
 
 function explainWaiting(job: UnfinishedJob, screen: Screen): Explained | null {

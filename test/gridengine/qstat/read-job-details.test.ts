@@ -44,6 +44,7 @@ const bare: JobDetail = {
   submitCommand: null,
   wantsMail: false,
   predecessors: [],
+  taskPredecessors: [],
   requests: [],
   pe: null,
   array: false,
@@ -81,6 +82,16 @@ describe('readJobDetails', () => {
       ),
       false,
     );
+  });
+
+  it('tells jobs that must end first from array jobs of which the same task must', () => {
+    const list = (name: string, ...jobs: readonly number[]): string =>
+      `<${name}>${jobs.map((job) => `<job_predecessors><JRE_job_number>${job}</JRE_job_number></job_predecessors>`).join('')}</${name}>`;
+    const lists = list('JB_jid_predecessor_list', 85, 86) + list('JB_ja_ad_predecessor_list', 87);
+    const [job] = read(
+      `<detailed_job_info><djob_info><element><JB_job_number>90</JB_job_number>${lists}</element></djob_info></detailed_job_info>`,
+    ).jobs;
+    assert.deepEqual([job?.predecessors, job?.taskPredecessors], [[85, 86], [87]]);
   });
 
   it('reads named wrapper elements, control characters in the environment and reasons after the jobs', () => {

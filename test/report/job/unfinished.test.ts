@@ -223,6 +223,16 @@ describe('renderUnfinished', () => {
     assert.match(renderUnfinished(partial, testScreen(), false).join(' '), /99 \(ended, or not yours to see\)/);
   });
 
+  it('says of which array jobs each task waits for the same task', () => {
+    const detail = { predecessors: [99], taskPredecessors: [201] };
+    const both = jobOf({ row: { state: 'hqw' }, detail });
+    assert.match(
+      renderUnfinished(both, testScreen(), false).join(' ').replace(/\s+/g, ' '),
+      /It starts after job 99 \(no longer listed\)\. Each task starts after the same task of job 201 \(waiting\)\./,
+    );
+    assert.deepEqual(accountOf(both).starts_after, [99, 201]);
+  });
+
   it('says for programs whether the job can ever start, and its place in the queue', () => {
     const of = (name: string): ReturnType<typeof accountOf> => accountOf(samples[name] ?? assert.fail());
     assert.deepEqual(
