@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { cpSync, chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SQLITE_PACKAGE } from '../../src/native/sqlite';
@@ -177,7 +177,15 @@ async function restoredAccounting({ cell, product }: Site): Promise<void> {
     jobs.push(await cell.submit('gebob', ['-N', `kept${index}`, '-l', 'h_vmem=1G'], 'sleep 0.5'));
   for (const job of jobs) await cell.waitFinished(job);
   const before = await Promise.all(jobs.map((job) => product.record(job)));
-  await cell.check('ge1', `rm ${accounting} && cp -p ${copy} ${accounting}.new && mv ${accounting}.new ${accounting}`);
+  const directory = dirname(accounting);
+  await cell.check(
+    'ge1',
+    [
+      `cp -a ${directory} ${directory}.new && rm -f ${directory}.new/${basename(accounting)}`,
+      `cp -p ${copy} ${directory}.new/${basename(accounting)}`,
+      `mv ${directory} ${directory}.lost && mv ${directory}.new ${directory}`,
+    ].join(' && '),
+  );
   for (const job of jobs) assert.deepEqual(await product.currentRecords(job), []);
   for (const host of cell.execHosts) {
     const { status, stderr } = await product.run(host, 'flush', '--since', '2h');

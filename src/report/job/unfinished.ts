@@ -80,12 +80,13 @@ const PREDECESSOR = {
 } as const;
 
 function explainDependent({ predecessors }: UnfinishedJob): readonly string[] {
-  const [byTask, whole] = [true, false].map((by) => predecessors.filter((one) => one.byTask === by));
-  const jobsOf = (some: typeof predecessors = []): string =>
+  const whole = predecessors.filter(({ byTask }) => !byTask);
+  const byTask = predecessors.filter((one) => one.byTask);
+  const jobsOf = (some: typeof predecessors): string =>
     `${some.length === 1 ? 'job' : 'jobs'} ${some.map(({ job, state }) => `${job} (${PREDECESSOR[state]})`).join(', ')}`;
   return [
-    ...(whole?.length ? [`It starts after ${jobsOf(whole)}.`] : []),
-    ...(byTask?.length ? [`Each task starts after the same task of ${jobsOf(byTask)}.`] : []),
+    ...(whole.length > 0 ? [`It starts after ${jobsOf(whole)}.`] : []),
+    ...(byTask.length > 0 ? [`Each task starts after the same task of ${jobsOf(byTask)}.`] : []),
   ];
 }
 

@@ -58,10 +58,6 @@ function prepare(database: Database) {
     outbox: database.prepare<[number], OutboxRow>(
       'SELECT id, record FROM outbox WHERE refused IS NULL ORDER BY id LIMIT ?',
     ),
-    addAgain: database.prepare<[number, number]>(
-      `INSERT INTO outbox (record, added) SELECT record, ? FROM job
-       WHERE finished = 1 AND changed >= ? AND record NOT IN (SELECT record FROM outbox WHERE refused IS NULL)`,
-    ),
     lastJob: database.prepare<[], { readonly changed: number }>(
       'SELECT changed FROM job ORDER BY changed DESC LIMIT 1',
     ),
@@ -197,7 +193,11 @@ export class NodeStore {
 
   /** Puts the records of runs that ended since a time (ms since the epoch), as far as they are kept, into the outbox again. */
   deliverAgain(sinceMs: number): void {
-    this.onDisk(() => this.#statements.addAgain.run(Date.now(), sinceMs));
+    const add = this.#database.prepare<[number, number]>(
+      `INSERT INTO outbox (record, added) SELECT record, ? FROM job
+       WHERE finished = 1 AND changed >= ? AND record NOT IN (SELECT record FROM outbox WHERE refused IS NULL)`,
+    );
+    this.onDisk(() => add.run(Date.now(), sinceMs));
   }
 
   outbox(most: number): readonly OutboxRow[] {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { backUp } from '../../../src/accounting/sqlite/backup';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import { SqliteDatabase, SqliteError } from '../../../src/native/sqlite';
 import { notRoot } from '../../support/qmemacct';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { cannotRun, lineOf, sharedStore, startDeliverer, UNPRIVILEGED } from '../run-deliverer';
 import { job, T0 } from '../suite/fixture';
 import { temporaryStore } from '../temporary-store';
@@ -83,6 +84,24 @@ describe('a backup of an SQLite store', () => {
     const { mode, uid, gid } = statSync(copy);
     assert.deepEqual([mode & 0o777, uid, gid], [0o640, UNPRIVILEGED.uid, UNPRIVILEGED.gid]);
     assert.deepEqual(jobsIn(copy), [1]);
+  });
+
+  it('is sound in a directory that replaces that of a lost store, even while a node delivers into the lost one', async () => {
+    const path = await filled(300);
+    const directory = dirname(path);
+    await backUp(path, `${directory}.new.db`, {});
+    const delivering = new SqliteDatabase(path);
+    delivering.pragma('cache_size = 5');
+    delivering.exec('BEGIN IMMEDIATE; UPDATE record SET job_id = job_id + 1000');
+    assert.ok(existsSync(`${path}-journal`));
+    mkdirSync(`${directory}.new`);
+    renameSync(`${directory}.new.db`, join(`${directory}.new`, basename(path)));
+    renameSync(directory, join(temporaryDirectory(), 'lost'));
+    renameSync(`${directory}.new`, directory);
+    assert.deepEqual(jobsIn(path), upTo(300));
+    assert.throws(() => delivering.exec('COMMIT'), SqliteError);
+    delivering.close();
+    assert.deepEqual(jobsIn(path), upTo(300));
   });
 
   it('leaves nothing when it is interrupted or can not be written, and never replaces the store', async () => {
