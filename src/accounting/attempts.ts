@@ -22,7 +22,7 @@ export const SAME_SUBMISSION_MS = 2000;
 const REQUEUED_WITHIN_MS = 3_600_000;
 
 /** No job number is used again sooner: of two owners who claim it within this time, only one had it. */
-const COMES_ROUND_MS = 45 * DAY_MS;
+export const COMES_ROUND_MS = 45 * DAY_MS;
 
 function ms(time: string | null): number | null {
   return time === null ? null : Date.parse(time);
@@ -53,7 +53,7 @@ function lastUpTo(numbers: readonly number[], most: number): number {
  * Tests whether a run of the job ended shortly before a time; takes times in ascending order. A submission then is no
  * new job: Grid Engine submits a job anew that is to run again, and a number is not reused for days.
  */
-function requeuedTest(records: readonly StoredRecord[]): (time: number) => boolean {
+function requeuedTest(records: readonly Recorded[]): (time: number) => boolean {
   const runs = records
     .flatMap(({ record: { started_at, submitted_at, ended_at } }) => {
       // A run that failed before its start (a prolog that asks for another one) is over after its submission.
@@ -78,7 +78,7 @@ function requeuedTest(records: readonly StoredRecord[]): (time: number) => boole
  * The jobs among records of one number in one cluster, oldest first: job numbers wrap, and jobs of one number differ in
  * when they were submitted. A record without that time belongs to the last job submitted before it began.
  */
-function incarnations(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
+function incarnations<Stored extends Recorded>(records: readonly Stored[]): readonly (readonly Stored[])[] {
   const submissions: number[] = [];
   const known = [...new Set(records.map(({ record }) => (record.pe_task_id === null ? record.submitted_at : null)))]
     .flatMap((time) => ms(time) ?? [])
@@ -91,7 +91,7 @@ function incarnations(records: readonly StoredRecord[]): readonly (readonly Stor
     before = time;
   }
   if (submissions.length < 2) return [records];
-  const indexOf = ({ record }: StoredRecord): number => {
+  const indexOf = ({ record }: Stored): number => {
     const time = submitted(record) ?? begun(record) + SAME_SUBMISSION_MS;
     return Math.max(0, lastUpTo(submissions, time));
   };
@@ -106,8 +106,8 @@ function incarnations(records: readonly StoredRecord[]): readonly (readonly Stor
  * Tests whether a record is only a user's claim: self-reported, while better records give the job to another owner. Any
  * user may hand in a record with any job number.
  */
-function claimTest(records: readonly StoredRecord[]): (stored: StoredRecord) => boolean {
-  const isHandedIn = ({ record }: StoredRecord): boolean => record.trust === 'self-reported';
+function claimTest(records: readonly Recorded[]): (stored: Recorded) => boolean {
+  const isHandedIn = ({ record }: Recorded): boolean => record.trust === 'self-reported';
   if (!records.some(isHandedIn)) return () => false;
   const known = records.filter((stored) => !isHandedIn(stored));
   const beginnings = [...groupBy(known, ({ record }) => record.owner)].map(
@@ -125,13 +125,21 @@ function claimTest(records: readonly StoredRecord[]): (stored: StoredRecord) => 
 }
 
 /** The jobs that have had one number in one cluster, oldest first; jobs that users only claim come before them. */
-function jobsOf(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
+function jobsOf<Stored extends Recorded>(records: readonly Stored[]): readonly (readonly Stored[])[] {
   const isClaim = claimTest(records);
   const claims = groupBy(records.filter(isClaim), ({ record }) => record.owner);
   if (claims.size === 0) return incarnations(records);
   // Sorted: the answer must not depend on the order in which a store gives its records.
   const byOwner = [...claims].sort(([a], [b]) => compareText(a ?? '', b ?? '')).map(([, ofOwner]) => ofOwner);
-  return [...byOwner.flatMap(incarnations), ...incarnations(records.filter((one) => !isClaim(one)))];
+  return [...byOwner.flatMap((ofOwner) => incarnations(ofOwner)), ...incarnations(records.filter((one) => !isClaim(one)))];
+}
+
+/** Records (with ATTEMPT_FIELDS) by job, with its tasks and runs, in the order in which job numbers first appear. */
+export function byJob(records: readonly JobRecord[]): readonly (readonly JobRecord[])[] {
+  const numbers = groupBy(records, ({ cluster, job_id }) => `${cluster} ${job_id}`);
+  return [...numbers.values()].flatMap((ofNumber) =>
+    jobsOf(ofNumber.map((record) => ({ record }))).map((job) => job.map(({ record }) => record)),
+  );
 }
 
 /**

@@ -38,7 +38,7 @@ export interface AccountingReader {
   readonly tables?: RecordTables;
   /**
    * The newest jobs that a filter selects, added up, if the store does that faster than it gives their records. null:
-   * one of them is parallel, so read the records instead.
+   * one of them is parallel, or perhaps rescheduled or claimed, so read the records instead.
    */
   jobLines?(query: RecordFilter, wanted: JobLinesWanted): Promise<JobLinesAnswer | null>;
   /** Sums over an interval, group by group: from up-to-date roll-ups of whole days, else from the records. */

@@ -59,9 +59,7 @@ export async function findJobSums(
   const found = answers.filter((answer) => answer !== null);
   if (found.length < readers.length) return null;
   const lines = newestFirst(found.flatMap((answer) => answer.lines));
-  const jobs = new Set(
-    lines.map(({ latest: { cluster, job_id, submitted_at } }) => `${cluster} ${job_id} ${submitted_at}`),
-  );
+  const jobs = new Set(lines.map(({ latest: { cluster, job_id } }) => `${cluster} ${job_id}`));
   if (jobs.size < lines.length) return null;
   return {
     lines: lines.slice(0, wanted.jobs),

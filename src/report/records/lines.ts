@@ -1,5 +1,5 @@
+import { byJob } from '../../accounting/attempts';
 import { perHost, unusedByteSeconds, type JobLine } from '../../accounting/job-line';
-import { groupBy } from '../../base/group-by';
 import { largestFirst } from '../../base/largest-first';
 import { heldBytes } from '../../record/cause';
 import { countedAt, requestedBytes } from '../../record/facts';
@@ -45,32 +45,12 @@ export function toLines(records: readonly JobRecord[], sort: RecordSort): Record
   );
 }
 
-/** The length of "2026-11-20T12:02:11": spool directories may give microseconds, accounting lines give seconds. */
-const TO_THE_SECOND = 19;
-
-/** A line per job, its tasks and runs together, largest or latest first. */
+/** A line per job, its tasks and runs together, largest or latest first; the records have ATTEMPT_FIELDS. */
 export function toJobLines(records: readonly JobRecord[], sort: RecordSort): RecordLine[] {
-  const submissions = records.every(({ pe_task_id: task }) => task === null)
-    ? null
-    : groupBy(
-        records.filter(({ pe_task_id: task }) => task === null),
-        ({ cluster, job_id: job }) => `${cluster} ${job}`,
-      );
-  const jobs = groupBy(records, (record) => {
-    const { cluster, job_id: job, pe_task_id: task } = record;
-    const submitted = task === null ? record.submitted_at : submissionOf(record, submissions?.get(`${cluster} ${job}`));
-    return [cluster, job, submitted?.slice(0, TO_THE_SECOND) ?? ''].join(' ');
-  });
   return largestFirst(
-    [...jobs.values()].flatMap(([first, ...rest]) => (first === undefined ? [] : [[first, ...rest] as const])),
+    byJob(records).flatMap(([first, ...rest]) => (first === undefined ? [] : [[first, ...rest] as const])),
     WEIGHT[sort],
   );
-}
-
-/** When the job of a slave task was submitted: the last submission of that job number before the task began. */
-function submissionOf(task: JobRecord, masters: readonly JobRecord[] = []): string | null {
-  const times = masters.flatMap(({ submitted_at: time }) => time ?? []).sort();
-  return times.findLast((time) => time <= (task.started_at ?? '')) ?? times[0] ?? null;
 }
 
 /** Records, largest or latest first. */

@@ -157,6 +157,15 @@ describe('toLines, toJobLines', () => {
     assert.deepEqual(ended, [running.job_id, ordinary.job_id, killedAtLimit.job_id]);
   });
 
+  it('have one line of a job that was rescheduled, so submitted anew, and another of a user who claims it', () => {
+    const again = { ...ordinary, run_id: 'again.1', submitted_at: ordinary.ended_at, started_at: ordinary.ended_at };
+    const claimed = { ...again, run_id: 'claimed.1', owner: 'eve', trust: 'self-reported' } as const;
+    assert.deepEqual(
+      toJobLines([ordinary, again, claimed], 'time').map((line) => line.map(({ run_id: run }) => run)),
+      [['claimed.1'], [ordinary.run_id, 'again.1']],
+    );
+  });
+
   it('put the array with the largest sum first', () => {
     const [first] = toJobLines([selfReported, ...arrayOfTwenty], 'unused');
     assert.equal(first?.length, 20);

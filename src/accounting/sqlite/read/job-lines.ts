@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { groupBy } from '../../../base/group-by';
 import type { JobRecord } from '../../../record/record';
+import { COMES_ROUND_MS } from '../../attempts';
 import { FirstStarts, type Wait } from '../../first-starts';
 import { inOrder, endOrStart, type JobLine, type JobLinesAnswer } from '../../job-line';
 import { rowPlan } from '../../row';
@@ -45,7 +46,7 @@ export const sumsQuery = (condition: Condition): string =>
     count(DISTINCT r.owner_id), min(r.owner_id), count(DISTINCT r.host_id), min(r.host_id),
     max(r.wallclock_ms), max(r.limit_bytes), max(${GRID_ENGINE}),
     sum(CASE WHEN ${BUSY} THEN r.cpu_ms * 1.0 END), sum(CASE WHEN ${BUSY} THEN r.wallclock_ms * 1.0 * ${SLOTS} END), sum(${UNUSED}), max(r.slots)
-  ${ofJobs(condition)} GROUP BY ${JOB}`;
+  ${ofJobs(condition)} GROUP BY ${JOB} ORDER BY ${JOB}`;
 
 type Sums = readonly [
   cluster: number,
@@ -175,6 +176,18 @@ function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Wo
   };
 }
 
+/**
+ * Whether sums, in the order of their keys, may be other than a job's: they have slave tasks, a user's claims beside
+ * others' records, or belong to the job before, as one that is rescheduled is submitted anew.
+ */
+function mayBeOther(sums: Sums, index: number, all: readonly Sums[]): boolean {
+  const [cluster, job, submitted, records, , ofParallel, selfReported] = sums;
+  if (ofParallel > 0 || (selfReported > 0 && selfReported < records)) return true;
+  const before = all[index - 1];
+  if (before?.[0] !== cluster || before[1] !== job) return false;
+  return before[2] === null || submitted === null || submitted - before[2] < COMES_ROUND_MS / 1000;
+}
+
 /** As `AccountingReader.jobLines`, without the totals; call it inside one transaction. */
 export function jobLines(
   db: Database,
@@ -190,7 +203,7 @@ export function jobLines(
   const { since, until } = query;
   const parameters = { ...condition.parameters, since, until, jobs: JSON.stringify([...numbers]) };
   const sums = prepared<object, Sums>(db, sumsQuery(condition), 'raw').all(parameters);
-  if (sums.some(([, , , , , ofParallel]) => ofParallel > 0)) return null;
+  if (sums.some(mayBeOther)) return null;
   const fullest = prepared<object, Chosen>(db, fullestQuery(condition), 'raw').all(parameters);
   const ends = prepared<object, Chosen>(db, endsQuery(condition), 'raw').all(parameters);
   const listed = (row: Chosen): boolean => keys.has(keyOf(row));

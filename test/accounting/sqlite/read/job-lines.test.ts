@@ -29,7 +29,6 @@ const part = fc.record({
   job_id: fc.integer({ min: 1, max: 4 }),
   task_id: orNull(fc.integer({ min: 1, max: 5 })),
   status: fc.constantFrom('finished', 'finished', 'running', 'lost', 'unsampled'),
-  trust: fc.constantFrom('root', 'root', 'self-reported'),
   exit_status: fc.constantFrom(0, 0, 1, 137, null),
   signal: fc.constantFrom(0, 0, 9, null),
   failed: fc.constantFrom(0, null, 100),
@@ -62,6 +61,7 @@ function recordsOf(
     const hasEnded = fields.status === 'finished' || fields.status === 'unsampled';
     return job(fields.job_id, ended, {
       ...fields,
+      trust: fields.job_id === 4 ? 'self-reported' : 'root',
       run_id: `0badcafe.${index}.1`,
       submitted_at: iso(T0 - 10 * HOUR + 300 * (index % 3)),
       started_at: iso(ended - HOUR),
@@ -198,6 +198,17 @@ describe('jobLines of SQLite', () => {
     const linesOf = async (query: RecordFilter) => store.jobLines?.(query, WANTED);
     assert.equal(await linesOf(QUERY), null);
     assert.deepEqual((await linesOf({ ...QUERY, owner: 'eve' }))?.lines, []);
+  });
+
+  it('is null where a job may have been rescheduled, or a user claims another one', async () => {
+    const linesOf = async (other: Partial<JobRecord>): Promise<number | undefined> => {
+      const store = await storeOf([job(1, T0), job(1, T0 + HOUR, { run_id: 'r2', ...other })]);
+      return (await store.jobLines?.(QUERY, WANTED))?.lines.length;
+    };
+    assert.equal(await linesOf({ submitted_at: iso(T0) }), undefined);
+    assert.equal(await linesOf({ submitted_at: null }), undefined);
+    assert.equal(await linesOf({ submitted_at: iso(T0 - 100 * DAY) }), 2, 'a number that came round');
+    assert.equal(await linesOf({ trust: 'self-reported', owner: 'eve' }), undefined);
   });
 });
 
