@@ -131,7 +131,10 @@ function jobsOf<Stored extends Recorded>(records: readonly Stored[]): readonly (
   if (claims.size === 0) return incarnations(records);
   // Sorted: the answer must not depend on the order in which a store gives its records.
   const byOwner = [...claims].sort(([a], [b]) => compareText(a ?? '', b ?? '')).map(([, ofOwner]) => ofOwner);
-  return [...byOwner.flatMap((ofOwner) => incarnations(ofOwner)), ...incarnations(records.filter((one) => !isClaim(one)))];
+  return [
+    ...byOwner.flatMap((ofOwner) => incarnations(ofOwner)),
+    ...incarnations(records.filter((one) => !isClaim(one))),
+  ];
 }
 
 /** Records (with ATTEMPT_FIELDS) by job, with its tasks and runs, in the order in which job numbers first appear. */
