@@ -1,5 +1,5 @@
 import type { RequestRules } from '../record/request-rules';
-import type { PlacedLine } from './import/line-place';
+import type { TableLine } from './import/line-table';
 import type { AccountingStore } from './store';
 
 /**
@@ -49,7 +49,7 @@ export interface ImportBatch {
   /** Its state before: if the store has another one, another importer has been at work. null: it has no row yet. */
   readonly before: ImportedFile | null;
   /** Lines of Grid Engine's accounting, in their order; iterated only once. */
-  readonly lines: Iterable<PlacedLine>;
+  readonly lines: Iterable<TableLine>;
   readonly unreadable: readonly UnreadableLine[];
   /** How the site requests memory; left out: as usual. */
   readonly rules?: RequestRules;

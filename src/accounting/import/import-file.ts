@@ -3,7 +3,7 @@ import type { RequestRules } from '../../record/request-rules';
 import type { HistoryStore, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOf, openAccountingFile, type AccountingFile } from './accounting-file';
 import { beginOf, refusal, type Begin } from './file-begin';
-import { endedIn, unpacked, type Ended } from './line-table';
+import { endedIn, linesOf, type Ended } from './line-table';
 import { readFault } from './read-fault';
 import type { LineBatch } from './split-lines';
 import { splitPieces } from './split-pieces';
@@ -213,7 +213,7 @@ async function importFrom(
     const outcome = await store.importLines({
       file: after,
       before: isOwn ? before : null,
-      lines: unpacked(batch.packed),
+      lines: linesOf(batch.packed),
       unreadable: batch.unreadable,
       ...(options.rules === undefined ? {} : { rules: options.rules }),
     });

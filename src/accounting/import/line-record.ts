@@ -28,12 +28,12 @@ export function lineRunId(line: PlacedLine): string {
   return `accounting.0.${startSecond(line.submissionTimeMs ?? 0)}.${line.place ?? '0'}`;
 }
 
-export function lineHost(line: PlacedLine): string {
-  return line.host === '' || line.host === '(null)' ? UNKNOWN : line.host;
+export function lineHost({ host }: Pick<PlacedLine, 'host'>): string {
+  return host === '' || host === '(null)' ? UNKNOWN : host;
 }
 
-export function lineQueue(line: PlacedLine): string | null {
-  return line.queue === '' || line.queue === '(null)' || line.queue === UNKNOWN ? null : line.queue;
+export function lineQueue({ queue }: Pick<PlacedLine, 'queue'>): string | null {
+  return queue === '' || queue === '(null)' || queue === UNKNOWN ? null : queue;
 }
 
 /** Why there are no samples. */

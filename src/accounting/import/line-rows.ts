@@ -1,3 +1,4 @@
+import { clipText } from '../../record/clip';
 import { COVERAGE_REASONS, NOT_SEEN } from '../../record/coverage';
 import { requestedBytes } from '../../record/facts';
 import { PERS } from '../../gridengine/memory-request';
@@ -25,6 +26,7 @@ import {
   recordOfLine,
 } from './line-record';
 import { NO_REQUESTS } from './line-requests';
+import { TEXT_COLUMNS, type PackedLines, type TableLine } from './line-table';
 
 /** Columns of Grid Engine's own account that a line fills; `ge_lines` is always 1. */
 const ACCOUNT_COLUMNS = [
@@ -98,14 +100,44 @@ export const JOINED_COLUMNS = [...ACCOUNT_COLUMNS, 'provenance_id', 'provenance_
 
 const USUAL_NOTES = JSON.stringify([NOT_SEEN]);
 
+const [HOST, OWNER, JOB_NAME, ACCOUNT, QUEUE, PROJECT, PE] = [0, 1, 2, 3, 4, 5, 6];
+const [CATEGORY, SUBMIT_COMMAND, DELETED_BY] = [8, 9, 10];
+
 const asMs = (seconds: number): number => Math.round(seconds * 1000);
+
+const same = (text: string): string => text;
+const unlessEmpty = (text: string): string | null => (text === '' ? null : clipText(text));
+
+/** Of each text of a line its dictionary, and what a record has of it; null: nothing. In the order of TEXT_COLUMNS. */
+const TEXT_IDS = [
+  ['host', (host) => lineHost({ host })],
+  ['owner', unlessEmpty],
+  ['job_name', unlessEmpty],
+  ['account', unlessEmpty],
+  ['queue', (queue) => lineQueue({ queue })],
+  ['project', same],
+  ['pe', same],
+  null,
+  ['category', unlessEmpty],
+  ['submit_command', unlessEmpty],
+  ['owner', unlessEmpty],
+  null,
+] as const satisfies readonly (readonly [Dictionary, (text: string) => string | null] | null)[];
+
+/** In `LineRows.ids`: a record has nothing of the text. */
+const NOTHING = -(2 ** 31);
 
 /**
  * The rows of accounting lines, as `toRow` makes them from `recordOfLine`. For jobs that ended by themselves this costs
- * a fraction: no record is made in between, and what repeats is kept.
+ * a fraction: no record is made in between, and what repeats is kept. It lasts as long as the numbers of `words`.
  */
 export class LineRows {
   private readonly categories: Categories;
+  private readonly clusterId: number;
+  private readonly notesId: number;
+  private table: PackedLines | null = null;
+  /** The numbers of the table's words, by column of texts and word; 0: not yet looked up. */
+  private ids = new Int32Array(0);
 
   constructor(
     private readonly words: WordCodec,
@@ -113,6 +145,8 @@ export class LineRows {
     private readonly rules: RequestRules,
   ) {
     this.categories = new Categories(rules);
+    this.clusterId = words.intern('cluster', cluster);
+    this.notesId = words.intern('notes', USUAL_NOTES);
   }
 
   /** The record of a line. */
@@ -129,54 +163,37 @@ export class LineRows {
   /**
    * Appends the row of a line that has no record yet, in the order of USUAL_COLUMNS; false: it is no usual line.
    */
-  push(values: Cell[], line: PlacedLine): boolean {
-    const { startTimeMs, project } = line;
-    const usual = startTimeMs !== null && line.failed === 0 && line.exitStatus >= 0 && line.exitStatus <= 128;
+  push(values: Cell[], line: TableLine): boolean {
+    const { startTimeMs, exitStatus, project } = line;
+    const usual = startTimeMs !== null && line.failed === 0 && exitStatus >= 0 && exitStatus <= 128;
     if (!usual || line.jobName.length > LONGEST_USUAL || (line.category?.length ?? 0) > LONGEST_USUAL) return false;
-    const category = this.categories.of(line);
-    const asked = this.categories.asked(line, category);
-    const { h_vmem: limit } = asked.requests;
-    const queue = lineQueue(line);
-    const order = this.rules.orderText(queue);
-    const requests = { ...asked.requests, request_order: order };
-    const request = requestOf(requests);
-    const hostSlots = lineHostSlots(line);
-    const slots = line.slots > 0 ? line.slots : null;
-    const key = { host_slots: hostSlots, slots, trust: 'accounting', pe_task_id: line.peTaskId } as const;
     values.push(
       line.jobId,
       line.task === 0 ? null : line.task,
       line.peTaskId,
-      this.words.intern('cluster', this.cluster),
-      this.idOf('host', lineHost(line)),
+      this.clusterId,
+      this.idOf(line, HOST),
       lineRunId(line),
-      this.idOf('owner', line.owner),
-      this.idOf('job_name', line.jobName),
-      this.idOf('queue', queue),
-      project === null ? null : this.words.intern('project', project),
-      line.pe === null ? null : this.words.intern('pe', line.pe),
-      this.idOf('account', line.account),
-      slots,
-      hostSlots,
+      this.idOf(line, OWNER),
+      this.idOf(line, JOB_NAME),
+      this.idOf(line, QUEUE),
+      this.idOf(line, PROJECT),
+      this.idOf(line, PE),
+      this.idOf(line, ACCOUNT),
+      line.slots > 0 ? line.slots : null,
+      lineHostSlots(line),
       line.submissionTimeMs,
       startTimeMs,
       line.endTimeMs,
-      line.exitStatus,
+      exitStatus,
       lineRevision(line),
-      limit?.request_bytes ?? null,
-      limit?.limit_bytes ?? null,
-      limit === null ? null : PERS.indexOf(limit.per),
-      this.idOf('request_set', asked.beside),
-      this.idOf('complex', order),
-      this.idOf('complex', request?.complex ?? null),
-      request?.limit_bytes ?? null,
-      requestedBytes({ ...requests, ...key, grid_engine: line.peTaskId === null ? null : lineAccount(line) }),
+      ...this.requestCells(line),
       asMs(lineWallclock(line)),
       asMs(lineCpu(line)),
-      this.words.intern('notes', USUAL_NOTES),
+      this.notesId,
       Number(line.owner !== '' && project !== null && !NO_PROJECT.includes(project)),
     );
-    this.pushAccount(values, line, category?.text ?? null);
+    this.pushAccount(values, line);
     return true;
   }
 
@@ -184,15 +201,15 @@ export class LineRows {
    * What a line of a good end writes (JOINED_COLUMNS) into `ours`, the only record with its cluster, job, task and pe
    * task. null: the record may be another run's, or the line adds more than how the job ended and its account.
    */
-  joined(line: PlacedLine, ours: Joinable): readonly Cell[] | null {
+  joined(line: TableLine, ours: Joinable): readonly Cell[] | null {
     const [, isPlain, startedAt, host, owner, asked, hasProject, hasPe, hasLimit, hasOrder] = ours;
     const { startTimeMs, failed, exitStatus } = line;
     if (isPlain === 0 || startedAt === null || startTimeMs === null || failed !== 0 || exitStatus !== 0) return null;
     const { from, to } = startsOfLine(startTimeMs, line.endTimeMs);
     if (startedAt < from || startedAt > to || owner !== line.owner || !sameHost(host, lineHost(line))) return null;
     if ((hasProject === 0 && line.project !== null) || (hasPe === 0 && line.pe !== null)) return null;
-    if ((line.category?.length ?? 0) > LONGEST_USUAL) return null;
     const category = this.categories.of(line);
+    if (category === null) return null;
     const { h_vmem: limit, requests } = this.categories.asked(line, category).requests;
     if (hasLimit === 0 && limit !== null) return null;
     if (hasOrder === 0 && this.rules.orderText(lineQueue(line)) !== null) return null;
@@ -201,12 +218,39 @@ export class LineRows {
       for (const complex in requests) if (known?.has(complex) !== true) return null;
     }
     const values: Cell[] = [];
-    this.pushAccount(values, line, category?.text ?? null);
+    this.pushAccount(values, line);
     values.push(this.words.intern('provenance', JOINED), lineRevision(line));
     return values;
   }
 
-  private pushAccount(values: Cell[], line: PlacedLine, category: string | null): void {
+  /** From `h_vmem_request_bytes` to `requested_bytes`. */
+  private requestCells(line: TableLine): readonly Cell[] {
+    const { requests: asked, beside, cells } = this.categories.asked(line, this.categories.of(line));
+    const order = this.rules.orderText(lineQueue(line));
+    const known = cells.get(order);
+    if (known !== undefined) return known;
+    const { h_vmem: limit } = asked;
+    const requests = { ...asked, request_order: order };
+    const request = requestOf(requests);
+    const slots = { host_slots: lineHostSlots(line), slots: line.slots > 0 ? line.slots : null };
+    const key = { ...slots, trust: 'accounting', pe_task_id: line.peTaskId } as const;
+    const intern = (dictionary: Dictionary, text: string | null | undefined): number | null =>
+      text == null ? null : this.words.intern(dictionary, text);
+    const made = [
+      limit?.request_bytes ?? null,
+      limit?.limit_bytes ?? null,
+      limit === null ? null : PERS.indexOf(limit.per),
+      intern('request_set', beside),
+      intern('complex', order),
+      intern('complex', request?.complex),
+      request?.limit_bytes ?? null,
+      requestedBytes({ ...requests, ...key, grid_engine: line.peTaskId === null ? null : lineAccount(line) }),
+    ];
+    cells.set(order, made);
+    return made;
+  }
+
+  private pushAccount(values: Cell[], line: TableLine): void {
     const account = lineAccount(line);
     values.push(
       asMs(account.wallclock_seconds),
@@ -217,14 +261,34 @@ export class LineRows {
       account.maxrss_bytes,
       account.mem_gib_seconds,
       account.io_gib,
-      this.idOf('category', category),
-      this.idOf('submit_command', account.submit_command),
-      this.idOf('owner', account.deleted_by),
+      this.idOf(line, CATEGORY),
+      this.idOf(line, SUBMIT_COMMAND),
+      this.idOf(line, DELETED_BY),
     );
   }
 
-  /** null: the text is empty. */
-  private idOf(dictionary: Dictionary, text: string | null): number | null {
-    return text === null || text === '' ? null : this.words.intern(dictionary, text);
+  /** The number of a text in its dictionary; null: a record has nothing of it. */
+  private idOf(line: TableLine, column: number): number | null {
+    const word = line.word(column);
+    if (word === 0) return null;
+    const { words } = line.table;
+    if (line.table !== this.table) this.turnTo(line.table);
+    const at = column * words.length + word;
+    let id = this.ids[at] ?? 0;
+    if (id === 0) this.ids[at] = id = this.lookUp(column, words[word] ?? '');
+    return id === NOTHING ? null : id;
+  }
+
+  private lookUp(column: number, word: string): number {
+    const [dictionary, textOf] = TEXT_IDS[column] ?? [];
+    const text = textOf?.(word) ?? null;
+    return dictionary === undefined || text === null ? NOTHING : this.words.intern(dictionary, text);
+  }
+
+  private turnTo(table: PackedLines): void {
+    this.table = table;
+    const size = TEXT_COLUMNS.length * table.words.length;
+    if (this.ids.length < size) this.ids = new Int32Array(size);
+    else this.ids.fill(0, 0, size);
   }
 }

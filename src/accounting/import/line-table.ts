@@ -1,10 +1,44 @@
 import type { PlacedLine } from './line-place';
 
-/** How many columns hold numbers; NaN: null. */
-const NUMBERS = 17;
-const END_TIME = 5;
-/** How many columns hold texts, as indexes into `words`; 0: null. */
-const TEXTS = 12;
+/** The columns that hold numbers; NaN: null. */
+const NUMBER_COLUMNS = [
+  'jobId',
+  'task',
+  'slots',
+  'submissionTimeMs',
+  'startTimeMs',
+  'endTimeMs',
+  'failed',
+  'exitStatus',
+  'wallclockSeconds',
+  'cpuSeconds',
+  'userSeconds',
+  'systemSeconds',
+  'memGibSeconds',
+  'ioGib',
+  'maxvmemBytes',
+  'maxrssBytes',
+  'jobMaxrssBytes',
+] as const;
+const NUMBERS = NUMBER_COLUMNS.length;
+const END_TIME = NUMBER_COLUMNS.indexOf('endTimeMs');
+
+/** The columns that hold texts, as indexes into `words`; 0: null. */
+export const TEXT_COLUMNS = [
+  'host',
+  'owner',
+  'jobName',
+  'account',
+  'queue',
+  'project',
+  'pe',
+  'peTaskId',
+  'category',
+  'submitCommand',
+  'deletedBy',
+  'place',
+] as const;
+const TEXTS = TEXT_COLUMNS.length;
 
 /** Lines packed into arrays, which can be transferred between threads without a copy. */
 export interface PackedLines {
@@ -32,36 +66,9 @@ export class LinePacker {
     }
     const { numbers, texts } = this;
     let at = this.length * NUMBERS;
-    numbers[at++] = line.jobId;
-    numbers[at++] = line.task;
-    numbers[at++] = line.slots;
-    numbers[at++] = line.submissionTimeMs ?? NaN;
-    numbers[at++] = line.startTimeMs ?? NaN;
-    numbers[at++] = line.endTimeMs ?? NaN;
-    numbers[at++] = line.failed;
-    numbers[at++] = line.exitStatus;
-    numbers[at++] = line.wallclockSeconds;
-    numbers[at++] = line.cpuSeconds;
-    numbers[at++] = line.userSeconds;
-    numbers[at++] = line.systemSeconds;
-    numbers[at++] = line.memGibSeconds;
-    numbers[at++] = line.ioGib;
-    numbers[at++] = line.maxvmemBytes ?? NaN;
-    numbers[at++] = line.maxrssBytes;
-    numbers[at] = line.jobMaxrssBytes ?? NaN;
+    for (const name of NUMBER_COLUMNS) numbers[at++] = line[name] ?? NaN;
     at = this.length * TEXTS;
-    texts[at++] = this.number(line.host);
-    texts[at++] = this.number(line.owner);
-    texts[at++] = this.number(line.jobName);
-    texts[at++] = this.number(line.account);
-    texts[at++] = this.number(line.queue);
-    texts[at++] = this.number(line.project);
-    texts[at++] = this.number(line.pe);
-    texts[at++] = this.number(line.peTaskId);
-    texts[at++] = this.number(line.category);
-    texts[at++] = this.number(line.submitCommand);
-    texts[at++] = this.number(line.deletedBy);
-    texts[at] = this.number(line.place ?? null);
+    for (const name of TEXT_COLUMNS) texts[at++] = this.number(line[name] ?? null);
     this.length++;
   }
 
@@ -103,45 +110,122 @@ export function endedIn({ length, numbers }: PackedLines): Ended | null {
   return first <= last ? { first, last } : null;
 }
 
-/** The lines of a table, one after the other. */
-export function* unpacked({ length, numbers, texts, words }: PackedLines): Generator<PlacedLine, void> {
-  const number = (at: number): number => numbers[at] ?? NaN;
-  const orNull = (at: number): number | null => (Number.isNaN(number(at)) ? null : number(at));
-  const text = (at: number): string => words[texts[at] ?? 0] ?? '';
-  const textOrNull = (at: number): string | null => (texts[at] === 0 ? null : text(at));
-  for (let index = 0; index < length; index++) {
-    const n = index * NUMBERS;
-    const t = index * TEXTS;
-    yield {
-      jobId: number(n),
-      task: number(n + 1),
-      slots: number(n + 2),
-      submissionTimeMs: orNull(n + 3),
-      startTimeMs: orNull(n + 4),
-      endTimeMs: orNull(n + END_TIME),
-      failed: number(n + 6),
-      exitStatus: number(n + 7),
-      wallclockSeconds: number(n + 8),
-      cpuSeconds: number(n + 9),
-      userSeconds: number(n + 10),
-      systemSeconds: number(n + 11),
-      memGibSeconds: number(n + 12),
-      ioGib: number(n + 13),
-      maxvmemBytes: orNull(n + 14),
-      maxrssBytes: number(n + 15),
-      jobMaxrssBytes: orNull(n + 16),
-      host: text(t),
-      owner: text(t + 1),
-      jobName: text(t + 2),
-      account: text(t + 3),
-      queue: text(t + 4),
-      project: textOrNull(t + 5),
-      pe: textOrNull(t + 6),
-      peTaskId: textOrNull(t + 7),
-      category: textOrNull(t + 8),
-      submitCommand: textOrNull(t + 9),
-      deletedBy: textOrNull(t + 10),
-      place: textOrNull(t + 11),
-    };
+/** A line of a table, read where it lies: the numbers here are indexes of NUMBER_COLUMNS and TEXT_COLUMNS. */
+export class TableLine implements PlacedLine {
+  constructor(
+    readonly table: PackedLines,
+    readonly index: number,
+  ) {}
+
+  get jobId(): number {
+    return this.number(0);
   }
+  get task(): number {
+    return this.number(1);
+  }
+  get slots(): number {
+    return this.number(2);
+  }
+  get submissionTimeMs(): number | null {
+    return this.numberOrNull(3);
+  }
+  get startTimeMs(): number | null {
+    return this.numberOrNull(4);
+  }
+  get endTimeMs(): number | null {
+    return this.numberOrNull(5);
+  }
+  get failed(): number {
+    return this.number(6);
+  }
+  get exitStatus(): number {
+    return this.number(7);
+  }
+  get wallclockSeconds(): number {
+    return this.number(8);
+  }
+  get cpuSeconds(): number {
+    return this.number(9);
+  }
+  get userSeconds(): number {
+    return this.number(10);
+  }
+  get systemSeconds(): number {
+    return this.number(11);
+  }
+  get memGibSeconds(): number {
+    return this.number(12);
+  }
+  get ioGib(): number {
+    return this.number(13);
+  }
+  get maxvmemBytes(): number | null {
+    return this.numberOrNull(14);
+  }
+  get maxrssBytes(): number {
+    return this.number(15);
+  }
+  get jobMaxrssBytes(): number | null {
+    return this.numberOrNull(16);
+  }
+  get host(): string {
+    return this.text(0) ?? '';
+  }
+  get owner(): string {
+    return this.text(1) ?? '';
+  }
+  get jobName(): string {
+    return this.text(2) ?? '';
+  }
+  get account(): string {
+    return this.text(3) ?? '';
+  }
+  get queue(): string {
+    return this.text(4) ?? '';
+  }
+  get project(): string | null {
+    return this.text(5);
+  }
+  get pe(): string | null {
+    return this.text(6);
+  }
+  get peTaskId(): string | null {
+    return this.text(7);
+  }
+  get category(): string | null {
+    return this.text(8);
+  }
+  get submitCommand(): string | null {
+    return this.text(9);
+  }
+  get deletedBy(): string | null {
+    return this.text(10);
+  }
+  get place(): string | null {
+    return this.text(11);
+  }
+
+  /** The index of a text (its column's index in TEXT_COLUMNS) in the table's `words`; 0: null. */
+  word(column: number): number {
+    return this.table.texts[this.index * TEXTS + column] ?? 0;
+  }
+
+  private text(column: number): string | null {
+    const word = this.word(column);
+    return word === 0 ? null : (this.table.words[word] ?? null);
+  }
+
+  private number(column: number): number {
+    return this.table.numbers[this.index * NUMBERS + column] ?? NaN;
+  }
+
+  private numberOrNull(column: number): number | null {
+    const number = this.number(column);
+    return Number.isNaN(number) ? null : number;
+  }
+}
+
+/** The lines of a table, one after the other. */
+export function* linesOf(table: PackedLines): Generator<TableLine, void> {
+  for (let index = 0; index < table.length; index++) yield new TableLine(table, index);
 }

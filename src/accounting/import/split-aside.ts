@@ -38,14 +38,17 @@ export async function* splitAside(
   const worker = new Worker(program, { workerData });
   const iterator = pieces[Symbol.asyncIterator]();
   const ready: LineBatch[] = [];
+  /** Memory of earlier pieces. */
+  const spare: ArrayBuffer[] = [];
   const state: State = { unanswered: 0, isSent: false, unread: null, dead: null, wake: () => undefined };
   const dies = (error: unknown): void => {
     state.dead ??= { error };
     state.wake();
   };
-  worker.on('message', (batches: Split) => {
+  worker.on('message', ({ batches, memory }: Split) => {
     state.unanswered--;
     ready.push(...batches);
+    if (memory !== null) spare.push(memory);
     state.wake();
   });
   worker.on('error', dies);
@@ -63,7 +66,14 @@ export async function* splitAside(
       return;
     }
     // A copy: the next piece comes into the same memory.
-    const piece = new Uint8Array(step.value);
+    const { length } = step.value;
+    const memory = spare.pop();
+    const piece = new Uint8Array(
+      memory !== undefined && memory.byteLength >= length ? memory : new ArrayBuffer(length),
+      0,
+      length,
+    );
+    piece.set(step.value);
     worker.postMessage(piece, [piece.buffer]);
   }
   const wantsMore = (): boolean =>

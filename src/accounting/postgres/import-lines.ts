@@ -4,9 +4,9 @@ import { USUAL_RULES } from '../../record/request-rules';
 import type { Cell } from '../columns';
 import { rowOfBatch, type FileRow } from '../import/known-file';
 import { joinableColumns, type Joinable } from '../import/joinable';
-import type { PlacedLine } from '../import/line-place';
 import { lineRevision } from '../import/line-record';
 import { JOINED_COLUMNS, JOINED_SAME, LineRows, USUAL_COLUMNS, USUAL_VALUES } from '../import/line-rows';
+import type { TableLine } from '../import/line-table';
 import type { Row } from '../row';
 import { hourOf } from '../sums/periods';
 import type { Connection, Transaction } from './connect';
@@ -70,10 +70,10 @@ async function keepUnreadable(
  */
 async function recordsOf(
   db: Pick<Transaction, 'rows'>,
-  lines: readonly PlacedLine[],
+  lines: readonly TableLine[],
   cluster: string,
 ): Promise<ReadonlyMap<number, readonly Joinable[]>> {
-  const list = (of: (line: PlacedLine) => number): string => `{${lines.map(of).join(',')}}`;
+  const list = (of: (line: TableLine) => number): string => `{${lines.map(of).join(',')}}`;
   const rows = await db.rows<[place: number, peTaskId: string | null, ...ours: Joinable]>(
     `SELECT j.place - 1, r.pe_task_id, ${joinableColumns('qmemacct.')}
      FROM unnest($1::text::bigint[], $2::text::bigint[]) WITH ORDINALITY AS j (job_id, task_id, place)
@@ -95,8 +95,6 @@ async function recordsOf(
  * joins a record of ours is written into its row; all others are merged like any record. The result is the same.
  */
 export class LineImporter {
-  private readonly rows = new Map<string, LineRows>();
-
   constructor(private readonly merger: Merger) {}
 
   /** One transaction. Rejects with StoreError. */
@@ -132,8 +130,7 @@ export class LineImporter {
 
   /** The rows of lines by how they are stored, and the hours in which new rows count. */
   private async sorted(inner: Transaction, { file: { cluster }, lines, rules = USUAL_RULES }: ImportBatch) {
-    const rows = this.rows.get(cluster) ?? new LineRows(this.merger.words, cluster, rules);
-    this.rows.set(cluster, rows);
+    const rows = new LineRows(this.merger.words, cluster, rules);
     const jobs = [...groupBy([...lines], ({ jobId, task }) => `${jobId}/${task}`).values()];
     const single = jobs.flatMap((its) => (its.length === 1 ? its : []));
     const careful = jobs.flatMap((its) => (its.length === 1 ? [] : its.map((line) => rows.record(line))));

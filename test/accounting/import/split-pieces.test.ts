@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { beginOfFile } from '../../../src/accounting/import/line-place';
-import { unpacked } from '../../../src/accounting/import/line-table';
+import { linesOf } from '../../../src/accounting/import/line-table';
 import { splitAside } from '../../../src/accounting/import/split-aside';
 import type { FilePlace, LineBatch } from '../../../src/accounting/import/split-lines';
 import { splitHere, splitPieces } from '../../../src/accounting/import/split-pieces';
@@ -27,7 +27,7 @@ async function* piecesOf(bytes: Buffer, size: number, end?: Error): AsyncGenerat
 
 async function batchesOf(batches: AsyncIterable<LineBatch>): Promise<readonly unknown[]> {
   const all: unknown[] = [];
-  for await (const { packed, ...rest } of batches) all.push({ ...rest, lines: [...unpacked(packed)] });
+  for await (const { packed, ...rest } of batches) all.push({ ...rest, lines: [...linesOf(packed)] });
   return all;
 }
 

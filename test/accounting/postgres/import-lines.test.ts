@@ -12,6 +12,7 @@ import type { JobRecord } from '../../../src/record/record';
 import { arbitraryLine } from '../import/arbitrary-line';
 import { realisticRecords } from '../realistic-record';
 import { often } from '../../support/thorough';
+import { tableLines } from '../import/table-lines';
 import { FILE } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
@@ -65,7 +66,7 @@ async function importAll(store: HistoryStore, head: string, lines: readonly Acco
   for (let at = 0; at < lines.length; at += size) {
     const file: ImportedFile = { ...FILE, head, offset: at + 1 };
     const batch = lines.slice(at, at + size);
-    const outcome = await store.importLines({ file, before, lines: batch, unreadable: [] });
+    const outcome = await store.importLines({ file, before, lines: tableLines(batch), unreadable: [] });
     assert.equal(outcome.added + outcome.joined + outcome.unchanged, batch.length);
     joined += outcome.joined;
     before = file;

@@ -9,6 +9,7 @@ import { initDatabase, schemaVersion } from '../../../src/accounting/postgres/sc
 import { openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import { packageRoot } from '../../../src/base/package-root';
 import { arbitraryLine } from '../import/arbitrary-line';
+import { tableLines } from '../import/table-lines';
 import { job, T0 } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
@@ -60,7 +61,7 @@ describe('initDatabase', { skip: noPostgres }, () => {
       tail: 'a',
       lines: 1,
     };
-    const lines = fc.sample(arbitraryLine(), { numRuns: 5, seed: 2 });
+    const lines = tableLines(fc.sample(arbitraryLine(), { numRuns: 5, seed: 2 }));
     const { added, conflict } = await nightly.importLines({ file, before: null, lines, unreadable: [] });
     assert.deepEqual([added, conflict], [5, false]);
     assert.deepEqual(await nightly.importedFiles(), [file]);

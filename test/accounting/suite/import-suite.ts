@@ -7,11 +7,12 @@ import { recordOfLine } from '../../../src/accounting/import/line-record';
 import { recordKeyText, type JobRecord, type Trust } from '../../../src/record/record';
 import { arbitraryRecord } from '../arbitrary-record';
 import { arbitraryLine } from '../import/arbitrary-line';
+import { tableLines } from '../import/table-lines';
 import { realisticRecords } from '../realistic-record';
 import { FILE, type OpenStore } from './fixture';
 
 function batchOf(lines: readonly PlacedLine[], more: Partial<ImportBatch> = {}): ImportBatch {
-  return { file: FILE, before: null, lines, unreadable: [], ...more };
+  return { file: FILE, before: null, lines: tableLines(lines), unreadable: [], ...more };
 }
 
 /** The records of these jobs in the store, sorted by key. */

@@ -6,6 +6,7 @@ import { recordOfLine } from '../../../src/accounting/import/line-record';
 import type { JobRecord } from '../../../src/record/record';
 import { RequestRules } from '../../../src/record/request-rules';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import { tableLines } from '../import/table-lines';
 import { DAY, FILE, GIB, HOUR, iso, job, ofJob, T0, type OpenStore } from './fixture';
 
 /** What samplers see of a parallel job that requests mem_free: the spool directory has no limit on any host. */
@@ -139,7 +140,7 @@ export function taskRequestsSuite(open: OpenStore): void {
       const store = await open(t);
       await store.merge([master(), taskOn('node2', 3)]);
       assert.equal(await requestedGibHours(store), 0);
-      const lines = [placedLine('-l mem_free=1G -pe mpi 5')];
+      const lines = tableLines([placedLine('-l mem_free=1G -pe mpi 5')]);
       const { joined } = await store.importLines({ file: FILE, before: null, lines, unreadable: [], rules: RULES });
       assert.equal(joined, 1);
       assert.deepEqual((await requestsOf(store))['1.node2'], { mem_free: perSlot(3) });

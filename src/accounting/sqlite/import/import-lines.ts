@@ -4,9 +4,9 @@ import { USUAL_RULES } from '../../../record/request-rules';
 import type { Cell } from '../../columns';
 import type { ImportBatch, ImportOutcome } from '../../history-store';
 import { joinableColumns, type Joinable } from '../../import/joinable';
-import type { PlacedLine } from '../../import/line-place';
 import { lineRevision } from '../../import/line-record';
 import { JOINED_COLUMNS, JOINED_SAME, LineRows } from '../../import/line-rows';
+import type { TableLine } from '../../import/line-table';
 import type { MergeOutcome } from '../../store';
 import type { Words } from '../database/dictionary';
 import { createMerger } from '../write/merger';
@@ -20,7 +20,7 @@ const CANDIDATES = `SELECT ${joinableColumns()} FROM record r
   WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ? LIMIT 2`;
 const JOIN = `UPDATE record SET ${JOINED_SAME}, ${JOINED_COLUMNS.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
-const taskOf = ({ task }: PlacedLine): number | null => (task === 0 ? null : task);
+const taskOf = ({ task }: TableLine): number | null => (task === 0 ? null : task);
 
 /**
  * Imports lines of Grid Engine's accounting. A line without any record becomes a row directly, a line that surely joins
@@ -56,6 +56,7 @@ export class LineImporter {
     } catch (error) {
       for (const { forget } of [this.words, this.stale, this.seen]) forget();
       this.inserter.forget();
+      this.rows.clear();
       throw error;
     }
   }
@@ -77,7 +78,7 @@ export class LineImporter {
     return { ...counts, conflict: false };
   }
 
-  private importLine(line: PlacedLine, rows: LineRows, clusterId: number): 'added' | 'joined' | 'unchanged' {
+  private importLine(line: TableLine, rows: LineRows, clusterId: number): 'added' | 'joined' | 'unchanged' {
     if (!this.seen.mayHave(line.jobId, taskOf(line), line.peTaskId)) return this.insert(line, rows, clusterId);
     this.inserter.settle(line);
     const same = this.candidates.all(line.jobId, taskOf(line), line.peTaskId, clusterId);
@@ -94,7 +95,7 @@ export class LineImporter {
     return outcome.change === 'changed' ? 'joined' : outcome.change;
   }
 
-  private insert(line: PlacedLine, rows: LineRows, clusterId: number): 'added' {
+  private insert(line: TableLine, rows: LineRows, clusterId: number): 'added' {
     this.inserter.add(rows, line);
     this.seen.add(line.jobId, taskOf(line), line.peTaskId);
     this.stale.touch({

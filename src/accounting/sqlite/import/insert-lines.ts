@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Cell } from '../../columns';
-import type { PlacedLine } from '../../import/line-place';
 import { USUAL_COLUMNS, USUAL_VALUES, type LineRows } from '../../import/line-rows';
+import type { TableLine } from '../../import/line-table';
 import { INSERT_RECORD } from '../read/queries';
 
 /** Rows in one statement; more gain nothing. */
@@ -21,7 +21,7 @@ export class LineInserter {
   private readonly insertAny: Statement<Cell[]>;
   private values: Cell[] = [];
   /** The lines whose rows are in `values`. */
-  private waiting: PlacedLine[] = [];
+  private waiting: TableLine[] = [];
 
   constructor(db: Database) {
     this.insertMany = db.prepare(usual(ROWS_AT_ONCE));
@@ -29,7 +29,7 @@ export class LineInserter {
     this.insertAny = db.prepare(INSERT_RECORD);
   }
 
-  add(rows: LineRows, line: PlacedLine): void {
+  add(rows: LineRows, line: TableLine): void {
     if (!rows.push(this.values, line)) {
       this.insertAny.run(...rows.any(line));
       return;
@@ -41,7 +41,7 @@ export class LineInserter {
   }
 
   /** Flushes if a row of the line's job, task and pe task is waiting, so that a query finds it. */
-  settle({ jobId, task, peTaskId }: PlacedLine): void {
+  settle({ jobId, task, peTaskId }: TableLine): void {
     if (this.waiting.some((other) => other.jobId === jobId && other.task === task && other.peTaskId === peTaskId))
       this.flush();
   }

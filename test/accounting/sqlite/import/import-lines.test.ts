@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import type { ImportedFile } from '../../../../src/accounting/history-store';
+import type { TableLine } from '../../../../src/accounting/import/line-table';
 import { recordOfLine } from '../../../../src/accounting/import/line-record';
 import { openSqliteHistory } from '../../../../src/accounting/sqlite/sqlite-history';
 import { parseRecord } from '../../../../src/record/record';
 import { parseAccountingLine } from '../../../gridengine/parse-accounting-line';
 import { arbitraryLine } from '../../import/arbitrary-line';
 import { sampleLine } from '../../import/sample-lines';
+import { tableLines } from '../../import/table-lines';
 import { realisticRecords } from '../../realistic-record';
+import { FILE } from '../../suite/fixture';
 import { importSuite } from '../../suite/import-suite';
 import { temporaryStore } from '../../temporary-store';
 
@@ -70,7 +73,7 @@ it('a record that has joined its line does not join that of a rerun one second l
     lines: 2,
   };
   await store.merge([ours(0)]);
-  assert.deepEqual(await store.importLines({ file, before: null, lines, unreadable: [] }), {
+  assert.deepEqual(await store.importLines({ file, before: null, lines: tableLines(lines), unreadable: [] }), {
     added: 1,
     joined: 1,
     unchanged: 0,
@@ -81,7 +84,12 @@ it('a record that has joined its line does not join that of a rerun one second l
     ['accounting.1763700001', 0],
   ]);
   // A copy of the file.
-  const copy = await store.importLines({ file: { ...file, head: 'b' }, before: null, lines, unreadable: [] });
+  const copy = await store.importLines({
+    file: { ...file, head: 'b' },
+    before: null,
+    lines: tableLines(lines),
+    unreadable: [],
+  });
   assert.deepEqual([copy.added, copy.joined, copy.unchanged], [0, 0, 2]);
   await store.merge([ours(1)]);
   await store.merge([ours(0)]);
@@ -89,5 +97,31 @@ it('a record that has joined its line does not join that of a rerun one second l
     ['0badcafe.0.1', 99],
     ['0badcafe.1.1', 0],
   ]);
+  await store.close();
+});
+
+it('a batch that fails leaves nothing behind that the next one would take for known', async () => {
+  const store = openSqliteHistory(temporaryStore(), 0o640);
+  const lineOf = (job: number, category: string): Iterable<TableLine> => {
+    const parsed = parseAccountingLine(sampleLine(job).trimEnd());
+    assert.ok(parsed.ok);
+    return tableLines([{ ...parsed.value, category }]);
+  };
+  const importOf = (lines: Iterable<TableLine>, head: string) =>
+    store.importLines({ file: { ...FILE, head }, before: null, lines, unreadable: [] });
+  function* failing(): Iterable<TableLine> {
+    yield* lineOf(7, '-l mem_free=1G');
+    throw new Error('cut off');
+  }
+  await assert.rejects(importOf(failing(), 'a'), /cut off/);
+  await importOf(lineOf(8, '-l mem_free=2G'), 'b');
+  await importOf(lineOf(9, '-l mem_free=1G'), 'c');
+  const requests = await Promise.all(
+    [8, 9].map(async (job_id) => (await store.job({ job_id })).records[0]?.record.requests),
+  );
+  assert.deepEqual(
+    requests.map((one) => one?.mem_free?.request_bytes),
+    [2 * 2 ** 30, 2 ** 30],
+  );
   await store.close();
 });
