@@ -1,5 +1,6 @@
 import { clipText } from '../../record/clip';
-import { COVERAGE_REASONS, NOT_SEEN } from '../../record/coverage';
+import { killedByMemory } from '../../record/cause';
+import { COVERAGE_REASONS, coverageReason, NOT_SEEN } from '../../record/coverage';
 import { requestedBytes } from '../../record/facts';
 import { PERS } from '../../gridengine/memory-request';
 import { STATUSES, TRUSTS } from '../../record/fields';
@@ -43,7 +44,7 @@ const ACCOUNT_COLUMNS = [
   'ge_deleted_by_id',
 ] as const;
 
-/** The columns that vary in the row of a usual line: the line of a job that ended by itself. */
+/** The columns that vary in the row of a usual line: the line of a job that started. */
 export const USUAL_COLUMNS = [
   'job_id',
   'task_id',
@@ -63,6 +64,10 @@ export const USUAL_COLUMNS = [
   'started_at',
   'ended_at',
   'exit_status',
+  'signal',
+  'failed',
+  'coverage',
+  'killed_by_memory',
   'revision',
   'h_vmem_request_bytes',
   'h_vmem_limit_bytes',
@@ -80,14 +85,10 @@ export const USUAL_COLUMNS = [
 ] as const;
 /** The other columns with a value, which is the same in all usual lines. */
 export const USUAL_VALUES = {
-  signal: 0,
-  failed: 0,
   status: STATUSES.indexOf('unsampled'),
   trust: TRUSTS.indexOf('accounting'),
   ended: 1,
-  coverage: COVERAGE_REASONS.indexOf('no-hooks'),
   sampled: 0,
-  killed_by_memory: 0,
   ge_lines: 1,
 } as const;
 
@@ -97,6 +98,15 @@ const JOINED = JSON.stringify([{ trust: 'accounting', ended: true, slots: ['fail
 /** What changes in our record when a line of a good end joins it: the same in all, then cells of `LineRows.joined`. */
 export const JOINED_SAME = 'failed = 0, ge_lines = 1';
 export const JOINED_COLUMNS = [...ACCOUNT_COLUMNS, 'provenance_id', 'provenance_revisions'] as const;
+
+/** `signal`, `failed`, `coverage` and `killed_by_memory` of a job that ended by itself, and of any other. */
+const GOOD_END: readonly Cell[] = [0, 0, COVERAGE_REASONS.indexOf('no-hooks'), 0];
+const endCells = (record: JobRecord): readonly Cell[] => [
+  record.signal,
+  record.failed,
+  COVERAGE_REASONS.indexOf(coverageReason(record)),
+  Number(killedByMemory(record)),
+];
 
 const USUAL_NOTES = JSON.stringify([NOT_SEEN]);
 
@@ -128,8 +138,8 @@ const TEXT_IDS = [
 const NOTHING = -(2 ** 31);
 
 /**
- * The rows of accounting lines, as `toRow` makes them from `recordOfLine`. For jobs that ended by themselves this costs
- * a fraction: no record is made in between, and what repeats is kept. It lasts as long as the numbers of `words`.
+ * The rows of accounting lines, as `toRow` makes them from `recordOfLine`. For jobs that started this costs a fraction:
+ * no row is made of a whole record, and what repeats is kept. It lasts as long as the numbers of `words`.
  */
 export class LineRows {
   private readonly categories: Categories;
@@ -165,8 +175,8 @@ export class LineRows {
    */
   push(values: Cell[], line: TableLine): boolean {
     const { startTimeMs, exitStatus, project } = line;
-    const usual = startTimeMs !== null && line.failed === 0 && exitStatus >= 0 && exitStatus <= 128;
-    if (!usual || line.jobName.length > LONGEST_USUAL || (line.category?.length ?? 0) > LONGEST_USUAL) return false;
+    if (startTimeMs === null || line.jobName.length > LONGEST_USUAL || (line.category?.length ?? 0) > LONGEST_USUAL)
+      return false;
     values.push(
       line.jobId,
       line.task === 0 ? null : line.task,
@@ -186,6 +196,7 @@ export class LineRows {
       startTimeMs,
       line.endTimeMs,
       exitStatus,
+      ...(line.failed === 0 && exitStatus === 0 ? GOOD_END : endCells(this.record(line))),
       lineRevision(line),
       ...this.requestCells(line),
       asMs(lineWallclock(line)),

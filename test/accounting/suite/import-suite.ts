@@ -95,6 +95,9 @@ const meeting = fc
 const rounded = (value: unknown): string =>
   JSON.stringify(value, (_name, part: unknown) => (typeof part === 'number' ? part.toPrecision(9) : part));
 
+const sumsOf = async (store: HistoryStore): Promise<string> =>
+  rounded(await store.summary({ since: 0, until: 4e12, by: 'owner' }));
+
 /** Imports of accounting lines, the same in every store. `share`: the part of the usual random runs. */
 export function importSuite(open: OpenStore, share = 1): void {
   describe('importLines', () => {
@@ -115,6 +118,8 @@ export function importSuite(open: OpenStore, share = 1): void {
         }),
         { numRuns: Math.ceil(10 * share) },
       );
+      const [own, other] = await Promise.all([imported, merged].map(sumsOf));
+      assert.equal(own, other);
     });
 
     it('joins lines with each other and with records of samplers as merging does, in batches of any size', async (t) => {
@@ -189,7 +194,7 @@ export function importSuite(open: OpenStore, share = 1): void {
           assert.deepEqual(await contents(imported, jobs), await contents(merged, jobs));
           const sums = [imported, merged].map(async (store) => {
             await store.rollUp({});
-            return rounded(await store.summary({ since: 0, until: 4e12, by: 'owner' }));
+            return sumsOf(store);
           });
           const [ofImported, ofMerged] = await Promise.all(sums);
           assert.deepEqual(ofImported, ofMerged);
