@@ -64,16 +64,34 @@ export function groupingSet(names: ReadonlySet<Dimension>, last?: Dimension): nu
 }
 
 /** A dimension's key as a part of a key of several dimensions. */
-export const keyPart = (key: string): string => key.replaceAll(SEPARATOR, IN_KEY);
+export const keyPart = (key: string): string => (key.includes(SEPARATOR) ? key.replaceAll(SEPARATOR, IN_KEY) : key);
 
-const joined = (keys: readonly string[]): string => keys.map(keyPart).join(SEPARATOR);
+/** A key of several dimensions and another one within it. */
+const within = (wider: string, key: string): string => wider + SEPARATOR + keyPart(key);
+
+/** Keys of several dimensions that are made once and found again: the jobs of a day have few. */
+export class KnownKeys {
+  private readonly known = new Map<string, Map<string, string>>();
+
+  readonly within = (wider: string, key: string): string => {
+    let inside = this.known.get(wider);
+    if (inside === undefined) this.known.set(wider, (inside = new Map<string, string>()));
+    let found = inside.get(key);
+    if (found === undefined) inside.set(key, (found = within(wider, key)));
+    return found;
+  };
+}
 
 /** The key in a grouping set of a record with these keys, in the order of DIMENSIONS. */
-export function keyOf(set: number, keys: readonly GroupKey[]): GroupKey {
+export function keyOf(set: number, keys: readonly GroupKey[], join = within): GroupKey {
   const places = PLACES[set] ?? [];
   const [first] = places;
   if (first === undefined) return null;
-  return places.length === 1 ? (keys[first] ?? null) : joined(places.map((place) => keys[place] ?? ''));
+  const key = keys[first] ?? null;
+  if (places.length === 1) return key;
+  let all = keyPart(key ?? '');
+  for (let at = 1; at < places.length; at++) all = join(all, keys[places[at] ?? 0] ?? '');
+  return all;
 }
 
 /** The narrowest dimension's part of a key. */

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../base/units';
 import { addToBins, addToTotals, contributionOf, newBins, newSums, type Sums } from '../../record/sums';
 import { addTotals, noTotals } from '../../record/totals';
 import { addBinCells } from './bins';
-import { GROUPING_SETS, hasBins, keyOf, type GroupKey } from './grouping-sets';
+import { GROUPING_SETS, hasBins, keyOf, KnownKeys, type GroupKey } from './grouping-sets';
 import { periodEnd, periodStart, UNITS, type Period, type Unit } from './periods';
 import type { EarlierRow, FactRow, JobKey, RolledRow } from './summer';
 
@@ -47,20 +47,24 @@ export class DaySums {
   /** The groups in which a job has been counted. */
   private readonly groupsOf = new Map<JobKey, RolledGroup[]>();
   readonly groups: RolledGroup[] = [];
+  private readonly known = new KnownKeys();
 
   /** Adds a record, with its keys of all DIMENSIONS. */
   add({ countedAt, cluster, job, keys, facts }: FactRow): void {
     const contribution = contributionOf(facts, countedAt);
     const ofCluster = this.clusterOf(cluster);
-    const known = this.groupsOf.get(job);
-    const counted = known ?? [];
-    if (known === undefined) this.groupsOf.set(job, counted);
-    for (let set = 0; set < GROUPING_SETS.length; set++) {
-      const group = this.groupOf(ofCluster, set, cluster, keyOf(set, keys));
-      addToTotals(group.sums.totals, contribution);
-      if (hasBins(set)) addToBins(group.sums, contribution);
-      if (known?.includes(group)) continue;
-      counted.push(group);
+    const groups = GROUPING_SETS.map((_, set) =>
+      this.groupOf(ofCluster, set, cluster, keyOf(set, keys, this.known.within)),
+    );
+    for (const { set, sums } of groups) {
+      addToTotals(sums.totals, contribution);
+      if (hasBins(set)) addToBins(sums, contribution);
+    }
+    const counted = this.groupsOf.get(job);
+    if (counted === undefined) this.groupsOf.set(job, groups);
+    for (const group of groups) {
+      if (counted?.includes(group)) continue;
+      counted?.push(group);
       group.sums.totals.jobs++;
     }
   }
