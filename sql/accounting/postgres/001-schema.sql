@@ -174,7 +174,7 @@ CREATE TABLE inbox (
   owner       text,
   project     text,
   received_at timestamptz NOT NULL DEFAULT now(),
-  account     text NOT NULL, -- the published JSON of a record
+  account     text NOT NULL CHECK (octet_length(account) <= 1048576), -- the published JSON of a record
   error       text -- why it can't be put into the table
 );
 CREATE INDEX inbox_by_job ON inbox (job_id);

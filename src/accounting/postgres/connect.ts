@@ -32,6 +32,9 @@ export interface ConnectOptions {
   readonly silenceMs?: number;
 }
 
+/** Else a function that anyone may make in `public` (by default before PostgreSQL 15) could be called in place of ours. */
+const OWN_NAMES_ONLY = 'SET LOCAL search_path = pg_catalog, pg_temp';
+
 async function transact<T>(session: Session, work: (inner: Transaction) => Promise<T>, mode: string): Promise<T> {
   /** Why the transaction takes no more statements. */
   let over: Error | null = null;
@@ -43,7 +46,7 @@ async function transact<T>(session: Session, work: (inner: Transaction) => Promi
       throw (over ??= error as Error);
     }
   };
-  await step(`BEGIN ${mode}`, [], 'arrays');
+  await step(`BEGIN ${mode}; ${OWN_NAMES_ONLY}`, [], 'arrays');
   try {
     const inner: Transaction = {
       query: (sql, values = []) => step(sql, values, 'objects'),

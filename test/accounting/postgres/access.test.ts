@@ -121,6 +121,20 @@ describe('access to an accounting DB in PostgreSQL', { skip: noPostgres }, () =>
     }
   });
 
+  it('calls no function that a role may have made in public', async (t) => {
+    await server.run(name, 'GRANT CREATE ON SCHEMA public TO hooks');
+    // For an integer it would be preferred to PostgreSQL's own, which takes a bigint.
+    await attempt(
+      'hooks',
+      `CREATE FUNCTION public.pg_advisory_xact_lock(integer) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE ''called''; END'`,
+    );
+    const history = openPostgresHistory(server.url(name));
+    const admin = connect(server.url(name));
+    t.after(() => Promise.all([history.close(), admin.close()]));
+    await history.settle();
+    await initDatabase(admin);
+  });
+
   it('shows each role only its own records, or those of its projects', async (t) => {
     for (const [role, expected] of [
       ['reports', [1, 2, 3, 4]],
@@ -173,6 +187,8 @@ describe('access to an accounting DB in PostgreSQL', { skip: noPostgres }, () =>
       outcomes.map(({ ok }) => ok),
       [...bad.map(() => false), true],
     );
+    const large = `'${JSON.stringify(job(20, T0))}' || jsonb_build_object('more', repeat('x', 1048576))`;
+    await assert.rejects(attempt('hooks', `SELECT qmemacct.deliver(jsonb_build_array(${large}))`), /check constraint/);
     const forged = {
       ...job(1, T0 + 9),
       trust: 'self-reported' as const,

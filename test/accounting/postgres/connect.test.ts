@@ -42,7 +42,7 @@ describe('a transaction whose connection is lost', { skip: noPostgres }, () => {
   /** Writes in a transaction, and then ends its session. */
   async function writeAndLose(inner: Transaction): Promise<void> {
     const [row] = await inner.query<{ pid: number }>(
-      'INSERT INTO written VALUES (1) RETURNING pg_backend_pid() AS pid',
+      'INSERT INTO public.written VALUES (1) RETURNING pg_backend_pid() AS pid',
     );
     await endSession(row?.pid ?? 0);
   }
@@ -55,7 +55,7 @@ describe('a transaction whose connection is lost', { skip: noPostgres }, () => {
     const db = opened(t);
     const failed = db.transaction(async (inner) => {
       await writeAndLose(inner);
-      await inner.query('INSERT INTO written VALUES (2)');
+      await inner.query('INSERT INTO public.written VALUES (2)');
     });
     // This query waits for the connection, and gets the next one.
     const waits = db.query(SESSION);
@@ -98,7 +98,7 @@ describe('a transaction whose connection is lost', { skip: noPostgres }, () => {
   it('is rolled back if a statement fails, and its connection is used again', async (t) => {
     const db = opened(t);
     const failed = db.transaction(async (inner) => {
-      await inner.query('INSERT INTO written VALUES (4)');
+      await inner.query('INSERT INTO public.written VALUES (4)');
       await inner.query('SELECT 1 / 0');
     });
     await assert.rejects(failed, /division by zero/);
