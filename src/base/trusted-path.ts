@@ -1,4 +1,5 @@
-import { lstatSync, readlinkSync, type Stats } from 'node:fs';
+import { constants, lstatSync, openSync, readlinkSync, type Stats } from 'node:fs';
+import { resolve } from 'node:path';
 import { UserError } from './user-error';
 
 /**
@@ -83,5 +84,31 @@ export class UntrustedError extends UserError {
     hint: string,
   ) {
     super(`${what}: ${reason}`, { hint });
+  }
+}
+
+/** Throws UntrustedError, about `what`, if we are root and others could replace the `path` that we have just made. */
+export function requireOwnPath(path: string, what: string): void {
+  const reason = process.geteuid?.() === 0 ? untrusted(path) : null;
+  if (reason !== null)
+    throw new UntrustedError(
+      what,
+      `${reason}, and could lead root elsewhere`,
+      'name a place that only root can change',
+    );
+}
+
+/**
+ * Opens a file for writing, made if missing, else emptied. Throws an error of node:fs, or UntrustedError for a link that
+ * somebody else could have put there if we are root.
+ */
+export function openOutput(path: string): number {
+  const reason = process.geteuid?.() === 0 ? untrusted(resolve(path)) : null;
+  const follow = reason === null ? 0 : constants.O_NOFOLLOW;
+  try {
+    return openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | follow, 0o666);
+  } catch (error) {
+    if (reason === null || (error as NodeJS.ErrnoException).code !== 'ELOOP') throw error;
+    throw new UntrustedError(path, `it is a link, and ${reason}`, 'name the file itself');
   }
 }

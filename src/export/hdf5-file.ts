@@ -112,7 +112,8 @@ export class Hdf5File {
     private readonly output: OutputFile,
     private readonly library: Library,
   ) {
-    this.#file = this.trying(() => new library.File(resolve(output.temporary), 'w'));
+    const path = resolve(output.temporary);
+    this.#file = this.trying(() => new library.File(path, 'w'));
     this.trying(() => {
       for (const [name, value] of Object.entries({ created_by: 'qmemacct', missing: MISSING }))
         this.#file.create_attribute(name, [value], [1], textAttribute([value]));

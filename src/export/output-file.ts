@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import { requireOwnPath } from '../base/trusted-path';
 import { UserError } from '../base/user-error';
 
 /** An output that can't be written. */
@@ -27,21 +28,29 @@ function outputError(path: string, error: unknown): OutputError {
  * its owner only, since it may contain more than others may see. Methods throw OutputError.
  */
 export class OutputFile {
-  /** The hidden file that holds its bytes until it is complete. */
-  readonly temporary: string;
+  readonly #temporary: string;
   readonly #fd: number;
 
   constructor(readonly path: string) {
     const own = `${process.pid}.${Math.random().toString(36).slice(2)}`;
-    this.temporary = join(dirname(path), `.${basename(path)}.${own}.part`);
+    this.#temporary = join(dirname(path), `.${basename(path)}.${own}.part`);
     let isOther: boolean;
     try {
       isOther = lstatSync(path, { throwIfNoEntry: false })?.isFile() === false;
-      this.#fd = isOther ? -1 : openSync(this.temporary, 'wx', 0o600);
+      this.#fd = isOther ? -1 : openSync(this.#temporary, 'wx', 0o600);
     } catch (error) {
       throw outputError(path, error);
     }
     if (isOther) throw new OutputError(path, 'it is not a regular file', 'name a file, or "-" for the standard output');
+  }
+
+  /**
+   * The hidden file that holds its bytes until it is complete, for a library that opens it by its path. Throws
+   * UntrustedError if that could lead root elsewhere.
+   */
+  get temporary(): string {
+    requireOwnPath(resolve(this.#temporary), this.path);
+    return this.#temporary;
   }
 
   write(bytes: Uint8Array): void {
@@ -61,7 +70,7 @@ export class OutputFile {
   finish(): void {
     try {
       fsyncSync(this.#fd);
-      renameSync(this.temporary, this.path);
+      renameSync(this.#temporary, this.path);
     } catch (error) {
       throw outputError(this.path, error);
     }
@@ -70,6 +79,6 @@ export class OutputFile {
   /** To be called in the end, whatever happened: an unfinished file is removed. */
   close(): void {
     closeSync(this.#fd);
-    rmSync(this.temporary, { force: true });
+    rmSync(this.#temporary, { force: true });
   }
 }

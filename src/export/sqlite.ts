@@ -38,7 +38,8 @@ export function openSqliteFormat(
       throw output.failed(systemError(error));
     }
   };
-  const database = step(() => new SqliteDatabase(output.temporary));
+  const { temporary } = output;
+  const database = step(() => new SqliteDatabase(temporary));
   const insert = step(() => {
     // No journal: the file has a temporary name until it is complete, and is removed after a failure.
     database.pragma('journal_mode = OFF');

@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, lchownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  lchownSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { untrusted } from '../../src/base/trusted-path';
+import { openOutput, untrusted, UntrustedError } from '../../src/base/trusted-path';
 import { temporaryDirectory } from '../support/temporary-directory';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'only root can give files away' };
@@ -77,4 +86,18 @@ describe('a path', asRoot, () => {
     symlinkSync('loop', join(top, 'loop'));
     assert.match(untrusted(join(top, 'loop')) ?? '', /leads through more than 40 links$/);
   });
+});
+
+it("root writes through no link of another user's", asRoot, () => {
+  const top = directoryWithFile();
+  const [file, link] = [join(top, 'a/b/file'), join(top, 'a/link')];
+  writeFileSync(file, 'kept');
+  symlinkSync(file, link);
+  chownSync(join(top, 'a'), USER, 0);
+  assert.throws(() => openOutput(link), UntrustedError);
+  assert.equal(readFileSync(file, 'utf8'), 'kept');
+  closeSync(openOutput(join(top, 'a/new')));
+  chownSync(join(top, 'a'), 0, 0);
+  closeSync(openOutput(link));
+  assert.equal(readFileSync(file, 'utf8'), '');
 });

@@ -1,5 +1,19 @@
-import { chmodSync, chownSync, closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import type { Database } from 'better-sqlite3';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { requireOwnPath } from '../../base/trusted-path';
 import { UserError, reasonOf } from '../../base/user-error';
 import type { LongWork } from '../history-store';
 import { openForReading } from './database/open';
@@ -30,17 +44,9 @@ function complete(copy: string, path: string): void {
   closeSync(file);
 }
 
-/**
- * Copies the SQLite store at `path`, as it is at one moment, to the file `to`, which is there whole or not at all.
- * Meanwhile others read the store, but do not write to it. Resolves to the size of the copy (bytes); null: interrupted.
- * Rejects with StoreError, or with UserError if the copy can't be written.
- */
-export async function backUp(path: string, to: string, { signal, onProgress }: LongWork): Promise<number | null> {
-  const db = openForReading(path);
-  const copy = join(dirname(to), `.${basename(to)}.${process.pid}.new`);
+/** Resolves to the size of the copy at `to` (bytes). Rejects with Interrupted. */
+async function copyStore(db: Database, copy: string, to: string, { signal, onProgress }: LongWork): Promise<number> {
   try {
-    requirePlace(path, to);
-    closeSync(openSync(copy, 'wx', 0o600));
     // SQLite would start again after each change by another process; while this transaction reads, nobody can commit.
     inStore(db, () => db.exec('BEGIN; SELECT count(*) FROM sqlite_schema'));
     await db.backup(copy, {
@@ -50,9 +56,36 @@ export async function backUp(path: string, to: string, { signal, onProgress }: L
         return PAGES_PER_STEP;
       },
     });
-    complete(copy, path);
+    complete(copy, db.name);
     renameSync(copy, to);
     return statSync(to).size;
+  } finally {
+    for (const left of [copy, `${copy}-journal`]) rmSync(left, { force: true });
+  }
+}
+
+/** Calls `work` with a new directory beside `to`; rejects with UntrustedError if that could lead root elsewhere. */
+async function inOwnDirectory<T>(to: string, work: (directory: string) => Promise<T>): Promise<T> {
+  const own = mkdtempSync(join(resolve(dirname(to)), `.${basename(to)}.`));
+  try {
+    requireOwnPath(own, to);
+    return await work(own);
+  } finally {
+    rmdirSync(own);
+  }
+}
+
+/**
+ * Copies the SQLite store at `path`, as it is at one moment, to the file `to`, which is there whole or not at all.
+ * Meanwhile others read the store, but do not write to it. Resolves to the size of the copy (bytes); null: interrupted.
+ * Rejects with StoreError, or with UserError if the copy can't be written.
+ */
+export async function backUp(path: string, to: string, work: LongWork): Promise<number | null> {
+  const db = openForReading(path);
+  try {
+    requirePlace(path, to);
+    // SQLite takes what it finds beside its file, a link or a journal that others have put there, too.
+    return await inOwnDirectory(to, (own) => copyStore(db, join(own, 'copy.db'), to, work));
   } catch (error) {
     if (error instanceof Interrupted) return null;
     if (error instanceof UserError) throw error;
@@ -62,6 +95,5 @@ export async function backUp(path: string, to: string, { signal, onProgress }: L
     });
   } finally {
     db.close();
-    for (const left of [copy, `${copy}-journal`]) rmSync(left, { force: true });
   }
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { closeSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Option, type Command } from 'commander';
 import type { AccountingReader, JobAnswer } from '../../accounting/store';
 import type { Dimension } from '../../accounting/summary';
+import { openOutput } from '../../base/trusted-path';
 import { loadSettings, type Settings } from '../../record/settings';
 import type { ReportReader } from '../../report/efficiency/ask';
 import { renderReportCsv, renderReportJson } from '../../report/efficiency/output';
@@ -108,7 +109,12 @@ function rendered(
 
 function writeOutput(path: string, text: string): void {
   try {
-    writeFileSync(path, text);
+    const file = openOutput(path);
+    try {
+      writeFileSync(file, text);
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     throw new CommandError(`--output: ${path} can't be written: ${(error as Error).message}`, EXIT.unavailable, {
       cause: error,

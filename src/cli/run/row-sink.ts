@@ -1,4 +1,5 @@
-import { closeSync, constants, openSync, statSync, write } from 'node:fs';
+import { closeSync, statSync, write } from 'node:fs';
+import { openOutput } from '../../base/trusted-path';
 import { MIB } from '../../base/units';
 import { CommandError, EXIT, usageError } from '../command';
 
@@ -19,7 +20,7 @@ function openFile(option: string, path: string): number {
     const known = statSync(path, { throwIfNoEntry: false });
     if (known?.isFile() && (known.mode & 0o111) !== 0)
       throw usageError(`${option} ${path}: that is a program, not a file for rows; the command goes after "--"`);
-    return openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, 0o666);
+    return openOutput(path);
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(`${option} ${path}: ${(error as Error).message}; give another file`, EXIT.unavailable);

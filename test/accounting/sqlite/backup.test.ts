@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { backUp } from '../../../src/accounting/sqlite/backup';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import { SqliteDatabase, SqliteError } from '../../../src/native/sqlite';
-import { notRoot } from '../../support/qmemacct';
+import { NOBODY, notRoot } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { cannotRun, lineOf, sharedStore, startDeliverer, UNPRIVILEGED } from '../run-deliverer';
 import { job, T0 } from '../suite/fixture';
@@ -43,7 +53,7 @@ describe('a backup of an SQLite store', () => {
       // Every batch is as much as the deliverer reads at once: let it commit some.
       if (id % 30 > 0) continue;
       await new Promise((resolve) => child.stdout.once('data', resolve));
-      const copy = join(dirname(dirname(path)), `copy${id}.db`);
+      const copy = join(temporaryDirectory(), 'copy.db');
       assert.equal(await backUp(path, copy, {}), statSync(copy).size);
       const jobs = jobsIn(copy);
       assert.ok(jobs.length >= last);
@@ -78,7 +88,7 @@ describe('a backup of an SQLite store', () => {
     const { process: child, finished } = startDeliverer(['--accounting', path, '--mode', '0640']);
     child.stdin.end(lineOf(1, job(1, T0)));
     await finished;
-    const copy = join(dirname(dirname(path)), 'copy.db');
+    const copy = join(temporaryDirectory(), 'copy.db');
     writeFileSync(copy, 'an earlier one');
     await backUp(path, copy, {});
     const { mode, uid, gid } = statSync(copy);
@@ -102,6 +112,19 @@ describe('a backup of an SQLite store', () => {
     assert.throws(() => delivering.exec('COMMIT'), SqliteError);
     delivering.close();
     assert.deepEqual(jobsIn(path), upTo(300));
+  });
+
+  it('is not made by root where another user could put a link in its way', { skip: notRoot }, async () => {
+    const path = await filled(1);
+    const place = temporaryDirectory(0o755);
+    chownSync(place, NOBODY, NOBODY);
+    const copy = join(place, 'copy.db');
+    await assert.rejects(backUp(path, copy, {}), /belongs to uid \d+, and could lead root elsewhere/);
+    assert.deepEqual(readdirSync(place), []);
+    chownSync(place, 0, 0);
+    chmodSync(place, 0o1777);
+    await backUp(path, copy, {});
+    assert.deepEqual([readdirSync(place), jobsIn(copy)], [['copy.db'], [1]]);
   });
 
   it('leaves nothing when it is interrupted or can not be written, and never replaces the store', async () => {

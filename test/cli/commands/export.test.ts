@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
@@ -190,6 +190,17 @@ describe('qmemacct export', () => {
     assert.equal((await run('records', ...ALL, '--output', output)).status, 0);
     assert.equal(readFileSync(other, 'utf8'), 'as it was');
     assert.ok(lstatSync(`${output}.schema.json`).isFile());
+  });
+
+  it('is not made by a library as root where another user could put a link in its way', { skip: notRoot }, async () => {
+    const place = temporaryDirectory(0o755);
+    chownSync(place, NOBODY, NOBODY);
+    for (const format of ['sqlite', 'hdf5']) {
+      const { warnings } = await run('records', ...ALL, '--format', format, '--output', join(place, 'x'));
+      assert.match(warnings, /belongs to uid \d+, and could lead root elsewhere/);
+    }
+    assert.deepEqual(readdirSync(place), []);
+    assert.equal((await run('records', ...ALL, '--output', join(place, 'x'))).status, 0);
   });
 
   it('writes a file for each day that is over, and later only the missing ones', async () => {
