@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { monotonicMs } from '../../base/monotonic';
 import { retireListener } from '../../sampler/listener/directory';
 import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
@@ -185,7 +186,8 @@ function purgeSteps({ settings, settingsPath, purge }: RemovalOptions): Step[] {
     says: `remove ${path}${more}`,
     apply: () => {
       if (openRuns({ state, run }).length > 0) return `${path}: stays while jobs are measured; run this again later`;
-      rmSync(path, { recursive: true, force: true });
+      // Users may write below it, and could put links in the way: rm holds each directory that it descends into.
+      execFileSync('/bin/rm', ['-rf', '--', path], { stdio: 'pipe' });
       return null;
     },
   });

@@ -348,6 +348,9 @@ describe('uninstall --node', asRoot, () => {
   it('removes all at once where there is no Grid Engine, and the records too with --purge', async () => {
     const host = newHost();
     await installUntested(host);
+    // Any user can put this there; its whole path is longer than the kernel takes.
+    const deep = spawnSync('mkdir', ['-p', 'd/'.repeat(2040)], { cwd: join(host.state, 'plain') });
+    assert.equal(deep.status, 0);
     assert.deepEqual(await remove(host, { kind: 'alone' }, new Date(), true), []);
     assert.ok(![host.prefix, host.state, host.settingsPath].some((path) => existsSync(path)));
   });
