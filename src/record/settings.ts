@@ -90,23 +90,45 @@ export function clusterName({ cluster }: Pick<Settings, 'cluster'>): string {
   return cluster === '' ? 'default' : cluster;
 }
 
-/** For root, drops the commands of sources if others could have written them, and says so in the system log. */
-function withoutForeignCommands(path: string, settings: Settings): Settings {
-  const withCommand = Object.entries(settings.sources).filter(([, table]) => 'command' in table);
-  const reason = withCommand.length > 0 && process.geteuid?.() === 0 ? untrusted(resolve(path)) : null;
-  if (reason === null) return settings;
-  const names = withCommand.map(([name]) => `[sources.${name}]`).join(', ');
-  warn(`${path}: ${reason}, so root leaves out the command of ${names}; take that permission away`);
-  const without = withCommand.map(([name, table]) => [
+/** Options of sources that name what is run or loaded. */
+const PROGRAMS: ReadonlySet<string> = new Set(['command', 'library', 'smi']);
+
+/** What `settings` tell root to run, to run as root, or to believe, and settings without that. */
+function ordersIn(settings: Settings): { readonly orders: readonly string[]; readonly without: Settings } {
+  const { sources, admin_user, deliver_as, mail_server } = settings;
+  const programs = Object.entries(sources).flatMap(([name, table]) =>
+    Object.keys(table).flatMap((key) => (PROGRAMS.has(key) ? `the ${key} of [sources.${name}]` : [])),
+  );
+  const others = {
+    admin_user: admin_user !== '',
+    deliver_as: deliver_as === 'root',
+    mail_server: mail_server.startsWith('/'),
+  };
+  const names = (['admin_user', 'deliver_as', 'mail_server'] as const).filter((name) => others[name]);
+  const allowed = Object.entries(sources).map(([name, table]) => [
     name,
-    Object.fromEntries(Object.entries(table).filter(([key]) => key !== 'command')),
+    Object.fromEntries(Object.entries(table).filter(([key]) => !PROGRAMS.has(key))),
   ]);
-  return { ...settings, sources: { ...settings.sources, ...(Object.fromEntries(without) as Settings['sources']) } };
+  const defaults = Object.fromEntries(names.map((name) => [name, DEFAULT_SETTINGS[name]])) as Partial<Settings>;
+  return {
+    orders: [...programs, ...names],
+    without: { ...settings, ...defaults, sources: Object.fromEntries(allowed) as Settings['sources'] },
+  };
+}
+
+/** For root, drops such orders if others could have written them, and says so in the system log. */
+function withoutForeignOrders(path: string, settings: Settings): Settings {
+  if (process.geteuid?.() !== 0) return settings;
+  const { orders, without } = ordersIn(settings);
+  const reason = orders.length > 0 ? untrusted(resolve(path)) : null;
+  if (reason === null) return settings;
+  warn(`${path}: ${reason}, so root leaves out ${orders.join(', ')}; take that permission away`);
+  return without;
 }
 
 /**
- * Settings of a file; the defaults if `path` does not exist. For root, commands of sources are left out if others can
- * change the file. Throws SettingsError.
+ * Settings of a file; the defaults if `path` does not exist. For root, what is to be run or believed is left out if
+ * others can change the file. Throws SettingsError.
  */
 export function loadSettings(path: string): Settings {
   let text: string;
@@ -116,7 +138,7 @@ export function loadSettings(path: string): Settings {
     if (isMissing(error)) return DEFAULT_SETTINGS;
     throw new SettingsError(path, `can't be read (${reasonOf(error)})`, 'make it readable');
   }
-  return withoutForeignCommands(path, parseSettings(text, path));
+  return withoutForeignOrders(path, parseSettings(text, path));
 }
 
 /** As `loadSettings`, but throws if the file is missing: jobs would be recorded under another cluster's name. */

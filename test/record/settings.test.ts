@@ -239,24 +239,34 @@ describe('loadSettings', () => {
     assert.equal(loadHostSettings(path).mail_from, 'Größe');
   });
 
-  it('leaves out commands of sources for root, with a warning, if others could have written the file', asRoot, (t) => {
-    const path = join(temporaryDirectory(), 'qmemacct.toml');
-    writeFileSync(path, '[sources.ipmi]\ncommand = "/usr/bin/power"\ntimeout = 7\n[sources.cpu]\ninterval = 3\n');
-    const log = t.mock.method(process.stderr, 'write', () => true);
-    process.env.QMEMACCT_LOG = 'stderr';
-    t.after(() => delete process.env.QMEMACCT_LOG);
-    assert.equal(loadSettings(path).sources.ipmi?.command, '/usr/bin/power');
-    assert.equal(log.mock.callCount(), 0);
-    chmodSync(path, 0o666);
-    const { sources } = loadHostSettings(path);
-    const [warning] = log.mock.calls.map(({ arguments: [line] }) => String(line));
-    log.mock.restore();
-    assert.deepEqual(sources, { ipmi: { timeout: 7 }, cpu: { interval: 3 } });
-    assert.match(
-      warning ?? '',
-      /everyone can write to \S+qmemacct\.toml, so root leaves out the command of \[sources\.ipmi\]/,
-    );
-  });
+  it(
+    'leaves out what root is to run or to believe, with a warning, if others could have written the file',
+    asRoot,
+    (t) => {
+      const path = join(temporaryDirectory(), 'qmemacct.toml');
+      writeFileSync(
+        path,
+        `admin_user = "bob"\ndeliver_as = "root"\nmail_server = "/usr/bin/mail"
+       [sources]\nipmi = { command = "/usr/bin/power", timeout = 7 }
+       nvidia = { library = "/home/bob/ml.so", smi = "/home/bob/smi" }\ncpu = { interval = 3 }\n`,
+      );
+      const log = t.mock.method(process.stderr, 'write', () => true);
+      process.env.QMEMACCT_LOG = 'stderr';
+      t.after(() => delete process.env.QMEMACCT_LOG);
+      assert.equal(loadSettings(path).sources.ipmi?.command, '/usr/bin/power');
+      assert.equal(log.mock.callCount(), 0);
+      chmodSync(path, 0o666);
+      const { sources, admin_user, deliver_as, mail_server } = loadHostSettings(path);
+      const [warning] = log.mock.calls.map(({ arguments: [line] }) => String(line));
+      log.mock.restore();
+      assert.deepEqual(sources, { ipmi: { timeout: 7 }, nvidia: {}, cpu: { interval: 3 } });
+      assert.deepEqual([admin_user, deliver_as, mail_server], ['', DEFAULT_SETTINGS.deliver_as, '']);
+      assert.match(
+        warning ?? '',
+        /everyone can write to \S+qmemacct\.toml, so root leaves out the command of \[sources\.ipmi\], the library of .* mail_server;/,
+      );
+    },
+  );
 
   it('refuses a path that is not a file', () => {
     const path = join(temporaryDirectory(), 'qmemacct.toml');

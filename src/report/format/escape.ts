@@ -18,7 +18,8 @@ const PLAIN_CELL = /^[\w.:/][\w.:/-]*$/;
  */
 export function escapeForCsv(text: string): string {
   if (PLAIN_CELL.test(text)) return text;
-  const dangerous = /^[=+\-@\t\r]/.test(text);
+  // The full-width forms begin a formula, too, in spreadsheets of some languages (OWASP, "CSV Injection").
+  const dangerous = /^(?:[\t\r]| *[=+\-@＝＋－＠])/.test(text);
   const plain = printable(dangerous ? `'${text}` : text);
   return /[",;]|^\s|\s$/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }

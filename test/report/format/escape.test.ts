@@ -79,6 +79,8 @@ describe('escapeForCsv', () => {
     assert.equal(escapeForCsv('@SUM(A1,B1)'), '"\'@SUM(A1,B1)"');
     assert.equal(escapeForCsv('\t=1'), "'\\x09=1");
     assert.equal(escapeForCsv('\r=1'), "'\\x0d=1");
+    assert.equal(escapeForCsv(' =1'), "' =1");
+    assert.equal(escapeForCsv('\uff1d1'), "'\uff1d1");
   });
 
   it('gives one line and one cell that never starts a formula', () => {
@@ -87,8 +89,8 @@ describe('escapeForCsv', () => {
         const cell = escapeForCsv(text);
         assert.doesNotMatch(cell, /[\p{C}]/u);
         assert.match(cell, /^(?:[^",]*|"(?:[^"]|"")*")$/u);
-        assert.doesNotMatch(readCell(cell), /^[=+\-@\t\r]/);
-        if (/^[ -~]*$/.test(text) && !/^[=+\-@]/.test(text)) assert.equal(readCell(cell), text);
+        assert.doesNotMatch(readCell(cell), /^(?:[\t\r]| *[=+\-@\uff1d])/);
+        if (/^[ -~]*$/.test(text) && !/^ *[=+\-@]/.test(text)) assert.equal(readCell(cell), text);
       }),
       { numRuns: 2000 },
     );
