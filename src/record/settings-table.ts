@@ -103,7 +103,7 @@ export const SETTINGS = {
   ),
   accept_self_reported: flag(
     false,
-    'Take records that users leave in STATE/outbox (5000 and 32 MiB per user and day): true where the hooks run as the job\'s owner ("install --plain"), false where they are root\'s. They never override what root or Grid Engine says, and no sums count them',
+    'Take records that users leave in STATE/outbox (5000 and 32 MiB per user and day): true where the hooks run as the job\'s owner ("install --plain"), false where they are root\'s; "install --node" then opens or closes that directory. They never override what root or Grid Engine says, and no sums count them',
   ),
   request_complex: texts(
     REQUEST_ORDER,

@@ -69,7 +69,7 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
     await installOn(cell, host, prefix, accounting);
     await cell.check(host, `cat >>${SETTINGS_FILE}`, { stdin: settingsOf(cell, options.settings ?? '') });
     // The hooks and the listener get these settings from the installation.
-    if (/^(arm_wait_ms\b|scope\b|listener_linger = inf$)/m.test(options.settings ?? ''))
+    if (/^(arm_wait_ms\b|scope\b|listener_linger = inf$|accept_self_reported\b)/m.test(options.settings ?? ''))
       await installOn(cell, host, prefix, accounting);
     else await cell.check(host, END_LISTENER);
   }

@@ -26,7 +26,7 @@ const LEAST_INODES = 1000;
 const LONG_WAIT_S = 3600;
 
 function checkDirectories({ settings, settingsPath }: NodeState): Finding[] {
-  const faults = nodeDirectories(settings.state_dir, settings.run_dir).flatMap((wanted) => {
+  const faults = nodeDirectories(settings).flatMap((wanted) => {
     const fault = directoryFault(wanted);
     return fault === null ? [] : [`${wanted.path} ${fault}`];
   });

@@ -136,7 +136,7 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   if (options.plain)
     warn(
       terminal,
-      `with --plain the figures are self-reported, and small h_vmem limits can't be lifted; hosts take them with accept_self_reported = true in ${options.config}`,
+      `with --plain the figures are self-reported, and small h_vmem limits can't be lifted; hosts take them with accept_self_reported = true in ${options.config} and "install --node" after that`,
     );
   return EXIT.found;
 }

@@ -48,13 +48,20 @@ export const sharedMode = ({ accounting_mode: mode }: Pick<Settings, 'accounting
 
 const root = { uid: 0, gid: 0 };
 
-/** The node's own directories (src/sampler/job/run-directory.ts, recover.ts); their owners and modes keep them safe. */
-export function nodeDirectories(stateDir: string, runDir: string): readonly WantedDirectory[] {
+/**
+ * The node's own directories (src/sampler/job/run-directory.ts, recover.ts); their owners and modes keep them safe. Users
+ * can write there, and so fill the disk that samplers need, only where their records are taken.
+ */
+export function nodeDirectories({
+  state_dir: stateDir,
+  run_dir: runDir,
+  accept_self_reported: isOpen,
+}: Pick<Settings, 'state_dir' | 'run_dir' | 'accept_self_reported'>): readonly WantedDirectory[] {
   return [
     { path: stateDir, mode: 0o755, ...root },
     { path: `${stateDir}/run`, mode: 0o700, ...root },
-    { path: `${stateDir}/outbox`, mode: 0o1733, ...root },
-    { path: `${stateDir}/plain`, mode: 0o1777, ...root },
+    { path: `${stateDir}/outbox`, mode: isOpen ? 0o1733 : 0o700, ...root },
+    { path: `${stateDir}/plain`, mode: isOpen ? 0o1777 : 0o700, ...root },
     { path: runDir, mode: 0o755, ...root },
     { path: `${runDir}/run`, mode: 0o700, ...root },
     { path: `${runDir}/live`, mode: 0o755, ...root },

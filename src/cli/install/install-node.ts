@@ -119,7 +119,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
   const previous = currentVersion(prefix);
   const renewed = previous !== version.name;
   const preparations = [
-    ...nodeDirectories(settings.state_dir, settings.run_dir).flatMap(directorySteps),
+    ...nodeDirectories(settings).flatMap(directorySteps),
     ...tmpfilesSteps(places, settings.run_dir),
     ...(chosen.text === null ? [] : fileSteps(settingsPath, chosen.text)),
     ...accountingDirectorySteps(settings),

@@ -138,8 +138,7 @@ describe('checkState', { skip: root ? false : 'only root may read the state dire
   function nodeState(): NodeState {
     const top = temporaryDirectory();
     const settings = { ...DEFAULT_SETTINGS, state_dir: join(top, 'state'), run_dir: join(top, 'run') };
-    for (const wanted of nodeDirectories(settings.state_dir, settings.run_dir))
-      makeOwnedDirectory(wanted.path, wanted.mode, wanted);
+    for (const wanted of nodeDirectories(settings)) makeOwnedDirectory(wanted.path, wanted.mode, wanted);
     const nothing = { version: null, conf: null, stamp: null };
     return { settings, settingsPath: join(top, 'x.toml'), prefix: join(top, 'opt'), isRoot: true, ...nothing };
   }
@@ -191,6 +190,8 @@ describe('checkState', { skip: root ? false : 'only root may read the state dire
         checkState({ ...state, settings: { ...state.settings, accept_self_reported: accepted } }, new Date()),
       ).join('\n');
     assert.match(found(false), /note runs: 1 files of users lie in .*outbox and are not taken, most by \S+/);
+    assert.doesNotMatch(found(false), /problem directories/);
+    assert.match(found(true), /problem directories: .*outbox has mode 0700, not 1733/);
     assert.match(found(true), /note runs: 1 records of jobs' owners wait to be taken in, most by \S+/);
   });
 

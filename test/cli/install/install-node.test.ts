@@ -130,8 +130,8 @@ describe('install --node', asRoot, () => {
     for (const [path, mode] of [
       ['state', '755'],
       ['state/run', '700'],
-      ['state/outbox', '1733'],
-      ['state/plain', '1777'],
+      ['state/outbox', '700'],
+      ['state/plain', '700'],
       ['run/run', '700'],
       ['opt/current/hooks/prolog.sh', '755'],
       ['opt/current/hooks/hook.conf', '644'],
@@ -148,6 +148,13 @@ describe('install --node', asRoot, () => {
     assert.equal(spawnSync(commandPath(host.prefix), ['--version']).status, 0);
     const again = planned(host);
     assert.deepEqual([again.preparations, again.activations], [[], []]);
+    // Users may write only where their records are taken.
+    appendFileSync(host.settingsPath, 'accept_self_reported = true\n');
+    await applySteps(planned(host).preparations, ignore, (warning) => assert.fail(warning));
+    assert.deepEqual(
+      ['outbox', 'plain'].map((name) => modeOf(join(host.state, name))),
+      ['1733', '1777'],
+    );
   });
 
   it('copies the Node that comes with the program, and takes another Node for another version', async () => {
