@@ -137,7 +137,8 @@ function writeColumn(writer: Writer, values: readonly (number | null)[]): void {
 
 function readColumn(reader: Reader, ticks: number): readonly (number | null)[] {
   const kind = reader.unsigned();
-  if (kind === CONSTANT) return new Array<number | null>(ticks).fill(reader.signed());
+  // One stands for all: they are filled in once all of the batch is known to be sound.
+  if (kind === CONSTANT) return [reader.signed()];
   if (kind === DOUBLES)
     return Array.from({ length: ticks }, () => {
       const value = reader.double();
@@ -203,7 +204,15 @@ function readSources(reader: Reader, base: number): readonly NumberedSource[] {
     sources.push({ id, at, columns });
   }
   if (!reader.atEnd()) throw new Damaged();
-  return sources;
+  return sources.map(({ id, at, columns }) => ({
+    id,
+    at,
+    columns: columns.map((column) =>
+      column.values.length === at.length
+        ? column
+        : { id: column.id, values: new Array<number | null>(at.length).fill(column.values[0] ?? null) },
+    ),
+  }));
 }
 
 /** What packSeries packed, given the same base; null where it is damaged or of an unknown form. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import fc from 'fast-check';
 import { mergeSeries, packSeries, unpackSeries, type NumberedSource } from '../../../src/sampler/series/series-codec';
 
@@ -91,7 +91,12 @@ describe('packed series', () => {
     const times = new Array<number>(4000).fill(0);
     const columns = new Array<number>(30_000).fill(1);
     const packed = Buffer.of(1, 1, 1, 0xa0, 0x1f, ...times, 0x90, 0x4e, ...columns);
-    assert.equal(unpackSeries(BASE, packed), null);
+    const { fill } = Array.prototype;
+    const counted = mock.fn(fill);
+    Array.prototype.fill = counted;
+    const unpacked = unpackSeries(BASE, packed);
+    Array.prototype.fill = fill;
+    assert.deepEqual([unpacked, counted.mock.callCount()], [null, 0]);
   });
 });
 
