@@ -37,14 +37,17 @@ export function count(fallback: number, range: Range, help: string): Setting<num
   return { fallback, shape: integer(range.least, range.most), allowed: rangeText(range), help };
 }
 
-/** Any text, or only text for which `problem` returns null. */
+/** Line feeds would add lines to what is made from the settings: files of the installation, mails, logs. */
+const isPlain = (value: string): boolean => !/\p{Cc}/u.test(value);
+
+/** Any text without control characters, or only text for which `problem` returns null. */
 export function text(
   fallback: string,
   help: string,
   { problem, hint }: { readonly problem?: (value: string) => string | null; readonly hint?: string } = {},
 ): Setting<string> {
   const shape = refined(string, (value) => {
-    const found = problem?.(value) ?? null;
+    const found = isPlain(value) ? (problem?.(value) ?? null) : 'holds a control character';
     return found === null ? value : fail(found);
   });
   return { fallback, shape, allowed: '', help, ...(hint === undefined ? {} : { hint }) };
@@ -56,11 +59,8 @@ export function choice<const T extends string>(words: readonly T[], fallback: No
   return { fallback, shape, allowed: words.map((word) => `"${word}"`).join(', '), help };
 }
 
-/** What is wrong with a path; null: nothing. Line feeds would add lines to the files that installation writes. */
-export function pathProblem(value: string): string | null {
-  if (!value.startsWith('/')) return 'is not an absolute path';
-  return value.includes('\n') || value.includes('\0') ? 'holds a line feed or a NUL' : null;
-}
+/** What is wrong with a path; null: nothing. */
+export const pathProblem = (value: string): string | null => (value.startsWith('/') ? null : 'is not an absolute path');
 
 export function path(fallback: string, help: string): Setting<string> {
   return text(fallback, help, { problem: pathProblem });
@@ -75,7 +75,10 @@ const isTexts = (value: unknown): value is readonly string[] => Array.isArray(va
 
 export function texts(fallback: readonly string[], help: string): Setting<readonly string[]> {
   const shape: Shape<readonly string[]> = {
-    read: (value) => (isTexts(value) ? value : fail('is not a list of strings')),
+    read: (value) => {
+      if (!isTexts(value)) return fail('is not a list of strings');
+      return value.every(isPlain) ? value : fail('holds a control character');
+    },
     schema: { type: 'array', items: string.schema },
   };
   return { fallback, shape, allowed: '', help };
