@@ -1,7 +1,7 @@
 import { KIB } from '../../base/units';
 import { readText } from '../../sources/files';
 import { cgroupFacts, openCgroup } from '../../sources/job/cgroup';
-import { cgroupReadings, OF_THE_JOB, oomNote, type CgroupReading } from '../../sources/job/cgroup-reading';
+import { cgroupReadings, OF_THE_JOB, type CgroupReading } from '../../sources/job/cgroup-reading';
 import { ownGroup, type JobCgroup } from '../../sources/job/job-cgroup';
 import { parseMeminfo } from '../../sources/node/meminfo';
 import { ProcessFiles } from '../../sources/proc/process-files';
@@ -75,10 +75,7 @@ export function cgroupFigures({ run, settings, series }: PartContext, found: Job
           .map(({ metric, value }) => [metric, value]),
       );
     },
-    notes: () => {
-      const killed = last === null ? null : oomNote(last);
-      return killed === null ? notes : [...notes, killed];
-    },
+    notes: () => notes,
     footprint: (ended) =>
       group === null
         ? null

@@ -77,14 +77,3 @@ export const OF_THE_JOB: ReadonlySet<string> = new Set(
 /** A reading as values of CGROUP_METRICS; what it does not have is left out. */
 export const cgroupReadings = (group: CgroupReading): readonly Reading[] =>
   knownReadings(FIELD_NAMES.map((field) => [FIELDS[field], group[field]]));
-
-/** Plain words on what the OOM killer did; null: nothing. */
-export function oomNote({ oomKills, memoryLimitBytes }: CgroupReading): string | null {
-  if (oomKills === null || oomKills <= 0) return null;
-  const victims = oomKills === 1 ? 'one process' : `${oomKills} processes`;
-  const limit =
-    memoryLimitBytes === null
-      ? 'its cgroup had no limit, so the memory of the node or of a group above it was used up'
-      : `the limit of its cgroup was ${Math.round(memoryLimitBytes / 1024 / 1024)} MiB`;
-  return `The kernel's OOM killer ended ${victims} of this job; ${limit}.`;
-}

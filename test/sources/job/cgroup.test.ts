@@ -9,7 +9,6 @@ import {
   CGROUP_METRICS,
   cgroupReadings,
   NOTHING_READ,
-  oomNote,
   type CgroupReading,
 } from '../../../src/sources/job/cgroup-reading';
 import { parseBlkio, readingOfV1 } from '../../../src/sources/job/cgroup-v1';
@@ -291,16 +290,6 @@ describe('metrics of a cgroup', () => {
       { metric: 'cgroup_peak_bytes', instance: '', value: 4096 },
       { metric: 'cgroup_oom_kills', instance: '', value: 0 },
     ]);
-  });
-
-  it('have a note in words for OOM kills', () => {
-    assert.equal(oomNote(NOTHING_READ), null);
-    assert.equal(oomNote({ ...NOTHING_READ, oomKills: 0 }), null);
-    assert.match(oomNote({ ...NOTHING_READ, oomKills: 1 }) ?? '', /ended one process of this job; .* no limit/);
-    assert.match(
-      oomNote({ ...NOTHING_READ, oomKills: 2, memoryLimitBytes: 80 * MIB }) ?? '',
-      /2 processes .* limit of its cgroup was 80 MiB/,
-    );
   });
 });
 
