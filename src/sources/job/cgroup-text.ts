@@ -31,6 +31,9 @@ export interface DiskBytes {
   readonly written: number;
 }
 
+/** The amounts that count, of what a group's file says by device now. */
+export type CountDisks = (now: ReadonlyMap<string, DiskBytes>) => readonly DiskBytes[];
+
 /** `value` divided by `by`, where there is a value. */
 export const scaled = (value: number | null | undefined, by: number): number | null =>
   value === null || value === undefined ? null : value / by;

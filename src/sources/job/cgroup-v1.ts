@@ -4,7 +4,7 @@ import { sumOfKnown } from '../../base/known';
 import { readText } from '../files';
 import { TICKS_PER_SECOND } from '../proc/clock';
 import { NOTHING_READ, REFAULTS, type CgroupReading } from './cgroup-reading';
-import { parseAmount, parseKeyed, parseNanoseconds, scaled, type DiskBytes } from './cgroup-text';
+import { parseAmount, parseKeyed, parseNanoseconds, scaled, type CountDisks, type DiskBytes } from './cgroup-text';
 
 /**
  * Control groups, version 1: one tree for each controller (Documentation/admin-guide/cgroup-v1). Sub-groups are in the
@@ -46,16 +46,12 @@ type ReadControllerFile = (controller: keyof V1Directories, name: string) => str
 /**
  * One reading of a v1 group. `oomKills`: of the group and its sub-groups, which the group's own file does not cover.
  */
-export function readingOfV1(
-  read: ReadControllerFile,
-  stacked: (device: string) => boolean,
-  oomKills: number | null,
-): CgroupReading {
+export function readingOfV1(read: ReadControllerFile, countDisks: CountDisks, oomKills: number | null): CgroupReading {
   const memory = parseKeyed(read('memory', 'memory.stat'));
   const amount = (name: string): number | null => parseAmount(read('memory', name));
   const time = parseKeyed(read('cpuacct', 'cpuacct.stat'));
   const io = BLKIO_FILES.map((name) => parseBlkio(read('blkio', name))).find((devices) => devices.size > 0);
-  const disks = [...(io ?? [])].filter(([device]) => !stacked(device)).map(([, amounts]) => amounts);
+  const disks = countDisks(io ?? new Map());
   const cache = memory.get('total_cache');
   const memoryLimit = memory.get('hierarchical_memory_limit') ?? null;
   const bothLimit = memory.get('hierarchical_memsw_limit') ?? null;
@@ -115,12 +111,12 @@ function oomKillsBelow(directory: string): number | null {
 }
 
 /** A function that reads a v1 group; a controller or file that is missing makes its figures null. */
-export function openV1(directories: V1Directories, stacked: (device: string) => boolean): () => CgroupReading {
+export function openV1(directories: V1Directories, countDisks: CountDisks): () => CgroupReading {
   const read: ReadControllerFile = (controller, name) => {
     const directory = directories[controller];
     return directory === null ? null : readText(join(directory, name));
   };
-  return () => readingOfV1(read, stacked, directories.memory === null ? null : oomKillsBelow(directories.memory));
+  return () => readingOfV1(read, countDisks, directories.memory === null ? null : oomKillsBelow(directories.memory));
 }
 
 /** Whether counters of memory (usage, peak) cover the groups below; true where there are none below. */

@@ -4,7 +4,7 @@ import { sumOfKnown } from '../../base/known';
 import { readText } from '../files';
 import { parsePressure, type Pressure } from '../node/pressure';
 import { NOTHING_READ, REFAULTS, type CgroupReading } from './cgroup-reading';
-import { parseAmount, parseKeyed, scaled, type DiskBytes } from './cgroup-text';
+import { parseAmount, parseKeyed, scaled, type CountDisks, type DiskBytes } from './cgroup-text';
 
 /** Control groups, version 2 (cgroup-v2.rst). Every figure of a group covers the groups below it. */
 
@@ -28,12 +28,12 @@ type ReadFile = (name: string) => string | null;
 
 const KERNEL_PARTS = ['kernel_stack', 'pagetables', 'sec_pagetables', 'percpu', 'vmalloc', 'slab'] as const;
 
-/** One reading of a v2 group, without the peak of the interval. `stacked`: whether a disk is made of others. */
-export function readingOfV2(read: ReadFile, stacked: (device: string) => boolean): CgroupReading {
+/** One reading of a v2 group, without the peak of the interval. */
+export function readingOfV2(read: ReadFile, countDisks: CountDisks): CgroupReading {
   const memory = parseKeyed(read('memory.stat'));
   const cpu = parseKeyed(read('cpu.stat'));
   const events = parseKeyed(read('memory.events'));
-  const io = [...parseIoStat(read('io.stat'))].filter(([device]) => !stacked(device)).map(([, amounts]) => amounts);
+  const io = countDisks(parseIoStat(read('io.stat')));
   const [memoryStall, cpuStall, ioStall] = ['memory', 'cpu', 'io'].map((name) =>
     stalledSeconds(read(`${name}.pressure`) ?? ''),
   );
@@ -146,12 +146,12 @@ interface OpenV2 {
 }
 
 /** Opens a v2 group's directory; a file that is missing makes its figures null. */
-export function openV2(directory: string, stacked: (device: string) => boolean): OpenV2 {
+export function openV2(directory: string, countDisks: CountDisks): OpenV2 {
   const read: ReadFile = (name) => readText(join(directory, name));
   const peak = openPeak(join(directory, 'memory.peak'));
   const interval = peak === null ? () => null : intervalPeaks(peak, () => parseAmount(read('memory.peak')));
   return {
-    read: () => ({ ...readingOfV2(read, stacked), intervalPeakBytes: interval() }),
+    read: () => ({ ...readingOfV2(read, countDisks), intervalPeakBytes: interval() }),
     close: () => peak?.close(),
   };
 }

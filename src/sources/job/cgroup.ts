@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { listNames, whyUnreadable } from '../files';
 import { unavailable, USUAL, type Place, type SourceFacts, type Unavailable } from '../source';
 import { CGROUP_METRICS, type CgroupReading } from './cgroup-reading';
+import type { CountDisks, DiskBytes } from './cgroup-text';
 import { coversSubgroups, openV1, type V1Directories } from './cgroup-v1';
 import { openV2 } from './cgroup-v2';
 
@@ -34,23 +35,29 @@ export const cgroupFacts: SourceFacts = {
 const MAJOR_OF_LOOP_DEVICES = '7:';
 
 /**
- * Whether a disk is made of other disks (device mapper, md, loop), which count the same bytes again.
- * Looked up once per disk.
+ * Counts each disk with the most that it had: the kernel forgets what a removed one did. Disks made of other disks
+ * (device mapper, md, loop) count the same bytes again, and are left out; looked up once per disk.
  */
-function stackedDisks(sys: string): (device: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (device) => {
-    const answer =
-      known.get(device) ??
-      (device.startsWith(MAJOR_OF_LOOP_DEVICES) || listNames(join(sys, 'dev', 'block', device, 'slaves')).length > 0);
-    known.set(device, answer);
-    return answer;
+function diskCounter(sys: string): CountDisks {
+  const stacked = new Map<string, boolean>();
+  const counted = new Map<string, DiskBytes>();
+  return (now) => {
+    for (const [device, { read, written }] of now) {
+      const isStacked =
+        stacked.get(device) ??
+        (device.startsWith(MAJOR_OF_LOOP_DEVICES) || listNames(join(sys, 'dev', 'block', device, 'slaves')).length > 0);
+      stacked.set(device, isStacked);
+      const before = counted.get(device) ?? { read: 0, written: 0 };
+      if (!isStacked)
+        counted.set(device, { read: Math.max(before.read, read), written: Math.max(before.written, written) });
+    }
+    return [...counted.values()];
   };
 }
 
 /** Opens a job's group for reading. Unavailable when neither its memory nor its CPU time can be read. */
 export function openCgroup(directories: CgroupDirectories, place: Pick<Place, 'sys'>): OpenCgroup | Unavailable {
-  const stacked = stackedDisks(place.sys);
+  const countDisks = diskCounter(place.sys);
   const gone = (reading: CgroupReading): boolean => reading.memoryBytes === null && reading.cpuUsageSeconds === null;
   const untilGone = (read: () => CgroupReading, where: string) => (): CgroupReading | Unavailable => {
     const reading = read();
@@ -59,11 +66,11 @@ export function openCgroup(directories: CgroupDirectories, place: Pick<Place, 's
   if (directories.version === 2) {
     const { directory } = directories;
     if (!existsSync(join(directory, 'cgroup.procs'))) return whyUnreadable(join(directory, 'cgroup.procs'));
-    const { read, close } = openV2(directory, stacked);
+    const { read, close } = openV2(directory, countDisks);
     return { version: 2, read: untilGone(read, directory), coversSubgroups: () => true, close };
   }
   const { memory, cpuacct } = directories;
-  const read = openV1(directories, stacked);
+  const read = openV1(directories, countDisks);
   if (gone(read())) return unavailable(`nothing to read below ${memory ?? cpuacct ?? 'any v1 hierarchy'}`);
   return {
     version: 1,

@@ -133,6 +133,20 @@ describe('cgroup v2', () => {
     group.close();
   });
 
+  it('keeps the bytes of a disk that is removed', () => {
+    const copy = temporaryDirectory();
+    cpSync(join(FIXTURES, 'v2-6.1'), copy, { recursive: true });
+    const group = opened({ version: 2, directory: copy });
+    const amounts = (...lines: readonly string[]): readonly (number | null)[] => {
+      writeFileSync(join(copy, 'io.stat'), lines.map((line) => `${line} rios=1 wios=1 dbytes=0 dios=0\n`).join(''));
+      const reading = group.read();
+      return isUnavailable(reading) ? [] : [reading.ioReadBytes, reading.ioWriteBytes];
+    };
+    assert.deepEqual(amounts('8:0 rbytes=10 wbytes=20', '8:16 rbytes=100 wbytes=200'), [110, 220]);
+    assert.deepEqual(amounts('8:0 rbytes=11 wbytes=21'), [111, 221]);
+    group.close();
+  });
+
   it('has no peak to reset where memory.peak is no file of the kernel, and does not write to it', () => {
     const directory = temporaryDirectory();
     const path = join(directory, 'memory.peak');
@@ -150,7 +164,7 @@ describe('cgroup v1', () => {
     ]);
     const { cpuUsageSeconds, throttledSeconds } = readingOfV1(
       (_group, name) => files.get(name) ?? null,
-      () => false,
+      () => [],
       null,
     );
     assert.deepEqual([cpuUsageSeconds, throttledSeconds], [2e7, 3e7]);
@@ -327,8 +341,8 @@ describe('garbage in cgroup files', () => {
       fc.property(fc.array(text, { minLength: 1, maxLength: 40 }), (pieces) => {
         let at = 0;
         const next = (): string | null => pieces[at++ % pieces.length] ?? null;
-        assertSane(readingOfV2(next, () => false));
-        assertSane(readingOfV1(next, () => false, null));
+        assertSane(readingOfV2(next, () => []));
+        assertSane(readingOfV1(next, () => [], null));
         for (const amounts of [...parseIoStat(next()).values(), ...parseBlkio(next()).values()])
           assert.ok(amounts.read >= 0 && amounts.written >= 0);
       }),
