@@ -152,9 +152,9 @@ export function heldGpus(
     const own = [...(open.get(gpu.id) ?? [])].filter((pid) => pids.has(pid)).sort((one, other) => one - other);
     if (own.length > 0) opened.set(gpu, own);
   }
-  /** A job that was given a GPU with MIG instances holds the instance that it uses, not the whole GPU. */
+  /** A job that was given a GPU with MIG instances holds the instance that it uses or was given, not the whole GPU. */
   const replaced = (gpu: Gpu): boolean =>
-    gpu.parent === null && !opened.has(gpu) && [...opened.keys()].some(({ parent }) => parent === gpu.id);
+    !opened.has(gpu) && [...opened.keys(), ...given.variables.keys()].some(({ parent }) => parent === gpu.id);
   const variablesOf = (gpu: Gpu): readonly string[] => [
     ...(given.variables.get(gpu) ?? []),
     ...[...given.variables].flatMap(([parent, names]) => (parent.id === gpu.parent ? names : [])),

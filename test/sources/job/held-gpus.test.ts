@@ -67,6 +67,22 @@ describe('heldGpus by environment', () => {
     assert.deepEqual(given({ NVIDIA_VISIBLE_DEVICES: '0:1' }, gpus).ids, ['MIG-2222']);
   });
 
+  it('counts a GPU once where one variable names it and another its MIG instance', () => {
+    const { held } = heldGpus(
+      new Map([
+        ['SGE_HGR_gpu', '0'],
+        ['CUDA_VISIBLE_DEVICES', 'MIG-2222'],
+      ]),
+      [...NVIDIA, ...MIGS],
+      NOBODY,
+      new Set(),
+    );
+    assert.deepEqual(
+      held.map((one) => [one.gpu.id, one.variables]),
+      [['MIG-2222', ['CUDA_VISIBLE_DEVICES', 'SGE_HGR_gpu']]],
+    );
+  });
+
   it('reads the GPUs that a resource map of Grid Engine granted, whatever the complex is called', () => {
     assert.deepEqual(given({ SGE_HGR_gpu: '0 2' }).ids, ['GPU-aa11-0', 'GPU-bb33-2']);
     assert.deepEqual(given({ SGE_HGR_gpu_card: 'gpu1' }).ids, ['GPU-aa22-1']);
