@@ -17,12 +17,15 @@ const ALWAYS = {
   Vary: 'Accept, Accept-Encoding, Authorization, Cookie',
 } as const;
 
-/** Whether the caller takes gzip (RFC 9110, 12.5.3: `gzip;q=0` is a no). */
+/** Whether the caller takes gzip (RFC 9110, 12.5.3: `gzip;q=0` is a no, also beside `*`). */
 export function takesGzip(accepted: string | undefined): boolean {
-  return (accepted ?? '').split(',').some((item) => {
-    const [coding = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
-    return (coding === 'gzip' || coding === '*') && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
-  });
+  const taken = new Map(
+    (accepted ?? '').split(',').map((item) => {
+      const [coding = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+      return [coding, !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))] as const;
+    }),
+  );
+  return taken.get('gzip') ?? taken.get('*') ?? false;
 }
 
 /** Whether the caller has this version already (weak comparison). */

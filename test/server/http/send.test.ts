@@ -6,9 +6,19 @@ import { ask, sharedSite } from '../test-site';
 
 describe('takesGzip', () => {
   it('follows RFC 9110', () => {
-    for (const yes of ['gzip', 'deflate, gzip', 'GZIP;q=0.5', '*', 'br;q=1.0, gzip;q=0.8, *;q=0.1'])
+    for (const yes of ['gzip', 'deflate, gzip', 'GZIP;q=0.5', '*', 'br;q=1.0, gzip;q=0.8, *;q=0.1', '*;q=0, gzip'])
       assert.equal(takesGzip(yes), true, yes);
-    for (const no of [undefined, '', 'identity', 'gzip;q=0', 'gzip; q=0.000', 'x-gzip', 'br'])
+    for (const no of [
+      undefined,
+      '',
+      'identity',
+      'gzip;q=0',
+      'gzip; q=0.000',
+      'x-gzip',
+      'br',
+      'gzip;q=0,*',
+      '*, gzip;q=0',
+    ])
       assert.equal(takesGzip(no), false, no);
   });
 });
