@@ -11,6 +11,7 @@ import type { AccessSettings } from './access/access-settings';
 import { accessOf, callerKey, countedUid } from './access/caller';
 import { Sessions } from './access/sessions';
 import { resolveSession } from './access/signed-in';
+import { mostConnections } from './http/connection-limit';
 import { dispatcher } from './http/dispatch';
 import { createHttpServer, type Answer } from './http/server';
 import type { ListenAddress } from './http/listen';
@@ -116,6 +117,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   timer.unref();
 
   const uidOf = await peerUid();
+  const { resourceLimit, Rlimit } = await import('../native/libc.js');
+  const most = mostConnections(resourceLimit(Rlimit.NOFILE).soft, options.addresses.length);
   const hosts = options.addresses.flatMap((address) => (address.kind === 'tcp' ? [address.address] : []));
   const named = settings.serve_url === '' ? [] : [new URL(settings.serve_url).host];
   const isOwnName = hostHeaderCheck([...hosts, ...settings.serve_hosts, ...named]);
@@ -130,6 +133,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         answer,
         uidOf: kind === 'tcp' ? () => null : uidOf,
         countedUid: (uid) => countedUid(uid, names),
+        mostConnections: most,
         isOwnName,
         log,
       }),

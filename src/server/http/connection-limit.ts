@@ -5,9 +5,11 @@ import { isOwnUid, UNKNOWN_UID } from '../access/caller';
 import { HttpProblem } from './http-problem';
 
 /** Connections in all: where there are more, those make room that have been idle longest. */
-export const MOST_CONNECTIONS = 1024;
-/** How many of these are kept for root and the server's own user alone. */
-const KEPT = 64;
+const MOST_CONNECTIONS = 1024;
+/** Share of these that is kept for root and the server's own user alone. */
+const KEPT_SHARE = 1 / 16;
+/** Descriptors for all else: stores, threads, calls of Grid Engine. */
+const SPARE_DESCRIPTORS = 128;
 /** Connections of one uid, or of another host, that are answered; a few more get an error, the rest are closed. */
 const MOST_OF_USER = 32;
 const MOST_OF_HOST = 256;
@@ -23,6 +25,13 @@ const MOST_UNDER_WAY = 8;
  * this host, which may be a proxy's for everybody, at most this many for each connection.
  */
 const MOST_UNREAD_BYTES = 128 * MIB;
+
+/**
+ * Connections that each of so many servers may have, so that none of them uses up the process's descriptors
+ * (`descriptors`: RLIMIT_NOFILE): whoever reaches HTTP could keep everybody from the unix socket.
+ */
+export const mostConnections = (descriptors: number, servers: number): number =>
+  Math.max(1, Math.min(MOST_CONNECTIONS, Math.floor((descriptors - SPARE_DESCRIPTORS) / servers)));
 
 /** Counts the connections of each uid over a unix socket, and of each host, so that none uses up those of all. */
 export class ConnectionLimit {
@@ -44,14 +53,18 @@ export class ConnectionLimit {
 
   /**
    * `countedUid`: the uid to which a user's connections count; UNKNOWN_UID for users unknown to the name service.
+   * `most`: connections in all.
    */
-  constructor(private readonly countedUid: (uid: number) => Promise<number>) {}
+  constructor(
+    private readonly countedUid: (uid: number) => Promise<number>,
+    private readonly most: number,
+  ) {}
 
   /** Takes in a new connection, and closes the one that has been idle longest if there are as many as may be. */
   enter(socket: Socket): void {
     this.#all.add(socket);
     socket.once('close', () => this.#all.delete(socket));
-    if (this.#all.size < MOST_CONNECTIONS) return;
+    if (this.#all.size < this.most) return;
     for (const idle of this.#all) {
       if (idle === socket || (this.#underWay.get(idle) ?? 0) > 0) continue;
       idle.destroy();
@@ -62,7 +75,7 @@ export class ConnectionLimit {
 
   /** Admits a new connection of a user, once it is known to which uid it counts. */
   admitUser(socket: Socket, uid: number): void {
-    if (this.#users >= MOST_CONNECTIONS - KEPT && !isOwnUid(uid)) {
+    if (this.#users >= this.most * (1 - KEPT_SHARE) && !isOwnUid(uid)) {
       socket.destroy();
       return;
     }

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { reasonOf } from '../../base/user-error';
 import type { Caller } from '../access/caller';
 import { sessionCookie } from '../access/signed-in';
-import { ConnectionLimit, MOST_CONNECTIONS } from './connection-limit';
+import { ConnectionLimit } from './connection-limit';
 import type { Request } from './dispatch';
 import { hostAddress, LOOPBACK } from './host-header';
 import { HttpProblem, problemBody } from './http-problem';
@@ -21,6 +21,7 @@ interface HttpOptions {
   readonly uidOf: (socket: Socket) => number | null;
   /** The uid to which a user's connections count. */
   readonly countedUid: (uid: number) => Promise<number>;
+  readonly mostConnections: number;
   /** Whether this `Host` names the server that listens on this address. */
   readonly isOwnName: (host: string, localAddress: string) => Promise<boolean>;
   readonly log: (line: string) => void;
@@ -160,7 +161,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
 
 /** A server that does not listen yet. */
 export function createHttpServer(options: HttpOptions): Server {
-  const limit = new ConnectionLimit(options.countedUid);
+  const limit = new ConnectionLimit(options.countedUid, options.mostConnections);
   const parts: ServerParts = { ...options, limit, closedSignalOf: closedSignals() };
   const server = createServer(
     {
@@ -187,7 +188,7 @@ export function createHttpServer(options: HttpOptions): Server {
     },
   );
   server.maxHeadersCount = MOST_HEADERS;
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = options.mostConnections;
   server.maxRequestsPerSocket = REQUESTS_EACH;
   server.setTimeout(IDLE_MS);
   server.on('clientError', refuse);

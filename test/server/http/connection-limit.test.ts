@@ -4,13 +4,13 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ConnectionLimit } from '../../../src/server/http/connection-limit';
+import { ConnectionLimit, mostConnections } from '../../../src/server/http/connection-limit';
 import { UNKNOWN_UID } from '../../../src/server/access/caller';
 import { HttpProblem } from '../../../src/server/http/http-problem';
 
 /** A limit that knows the users below uid 100,000. */
 const newLimit = (): ConnectionLimit =>
-  new ConnectionLimit((uid) => Promise.resolve(uid < 100_000 ? uid : UNKNOWN_UID));
+  new ConnectionLimit((uid) => Promise.resolve(uid < 100_000 ? uid : UNKNOWN_UID), 1024);
 
 function admitted(t: TestContext, limit: ConnectionLimit, who: number | string): Socket {
   const socket = new Socket();
@@ -37,6 +37,29 @@ describe('ConnectionLimit', () => {
       assert.equal(admitted(t, limit, who).destroyed, true);
       await limit.check(admitted(t, limit, other));
     });
+});
+
+describe('connections in all', () => {
+  it('are as many as the descriptors allow for each of several servers', () => {
+    assert.deepEqual(
+      [4096, 1024, 256, 100].map((descriptors) => mostConnections(descriptors, 2)),
+      [1024, 448, 64, 1],
+    );
+    assert.equal(mostConnections(Infinity, 1), 1024);
+  });
+
+  it('make room for a new one', (t) => {
+    const limit = new ConnectionLimit((uid) => Promise.resolve(uid), 3);
+    const sockets = Array.from({ length: 4 }, () => new Socket());
+    for (const socket of sockets) {
+      t.after(() => socket.destroy());
+      limit.enter(socket);
+    }
+    assert.deepEqual(
+      sockets.map(({ destroyed }) => destroyed),
+      [true, true, false, false],
+    );
+  });
 });
 
 describe('connections of users', () => {
@@ -69,7 +92,7 @@ describe('connections of users', () => {
       if (uid < 100_000) return uid;
       if (!found.signal.aborted) await once(found.signal, 'abort');
       return UNKNOWN_UID;
-    });
+    }, 1024);
     await connections(t, limit, [1001]);
     const unknown = await connections(t, limit, uidsFrom(100_000, 1500));
     assert.equal(await answered(limit, await connections(t, limit, [1001, 0])), 2);
