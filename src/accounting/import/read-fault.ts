@@ -15,6 +15,6 @@ export function readFault(error: unknown): string {
   if (code === 'ENOENT') return 'it does not exist; check the name';
   if (code === 'EACCES')
     return `permission denied for user ${caller()}; let that user read it and enter its directory (root reads as the user that "deliver_as" in qmemacct.toml names)`;
-  if (code?.startsWith('Z_')) return `it is damaged (${message}); what comes before the damage is imported`;
+  if (code?.startsWith('Z_')) return `it is damaged (${message}); what could be unpacked before that is imported`;
   return message;
 }
