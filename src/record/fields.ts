@@ -126,7 +126,9 @@ const aName = name(RECORD_LIMITS.stringBytes);
 const word = (dictionary: WordList): Leaf<string> => leaf(anyText, { as: 'word', dictionary });
 const choice = <const T extends string>(of: readonly T[]): Leaf<T> => leaf(oneOf(of), { as: 'choice', of });
 const whole = (least: number, most?: number): Leaf<number> => leaf(integer(least, most), { as: 'integer' });
-const real = (unit: string): Leaf<number> => leaf(number(0, 1e30), { as: 'real', unit });
+/** Sums stay finite. */
+const MOST_REAL = 1e30;
+const real = (unit: string): Leaf<number> => leaf(number(0, MOST_REAL), { as: 'real', unit });
 const count = whole(0);
 const slotCount = whole(0, RECORD_LIMITS.slots);
 const bytes = leaf({ ...count, schema: { type: 'integer', description: 'bytes' } }, { as: 'integer', unit: 'bytes' });
@@ -240,7 +242,7 @@ export const memorySeries = object({
   step_seconds: seconds,
   rss_bytes: list(bytes, RECORD_LIMITS.seriesPoints),
   others: described(
-    map(list(number(0, 1e30), RECORD_LIMITS.seriesPoints), {
+    map(list(number(0, MOST_REAL), RECORD_LIMITS.seriesPoints), {
       key: METRIC,
       what: 'series',
       most: RECORD_LIMITS.otherSeries,
@@ -398,7 +400,7 @@ export const FIELDS = {
     "Grid Engine's own figures; null until joined with its accounting",
   ),
   metrics: {
-    shape: map(number(), { key: METRIC, what: 'metric', most: RECORD_LIMITS.metrics }),
+    shape: map(number(-MOST_REAL, MOST_REAL), { key: METRIC, what: 'metric', most: RECORD_LIMITS.metrics }),
     merge: 'each',
     storage: { as: 'metrics' },
     empty: {},

@@ -53,6 +53,11 @@ describe('parseRecord', () => {
     ['more slots than any job has', { host_slots: 10_000_001 }, /^host_slots is not a number of 0 to 10000000/],
     ['a negative size', { read_bytes: -1 }, /^read_bytes is not a number of 0/],
     ['NaN', { cpu_seconds: NaN }, /^cpu_seconds is not a number/],
+    [
+      'a figure beyond any sum',
+      { metrics: { rapl_package_joules: 1e308 } },
+      /^metrics.rapl_package_joules is not a numb/,
+    ],
     ['infinity', { cpu_seconds: Infinity }, /^cpu_seconds is not a number/],
     ['an unknown status', { status: 'done' }, /^status is none of finished, running/],
     ['an unknown trust', { trust: 'god' }, /^trust is none of root/],
