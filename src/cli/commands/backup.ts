@@ -27,7 +27,7 @@ async function backup(file: string, options: GlobalOptions, terminal: Terminal):
   const to = resolve(file);
   const progress = progressLine(terminal);
   const { signal, release } = interruption();
-  const onProgress = (done: number, of: number): void => progress.show('pages', done, of);
+  const onProgress = (done: number, of: number): void => progress.show('MiB', done, of);
   const bytes = await backUp(accounting, to, { signal, onProgress }).finally(() => {
     progress.clear();
     release();
