@@ -1,6 +1,7 @@
 import { DAY_MS } from '../base/units';
+import { UserError } from '../base/user-error';
 import type { LongWork, Pruned, Retention } from './history-store';
-import { dayOf } from './sums/periods';
+import { dayOf, isoDay } from './sums/periods';
 
 /**
  * The steps of roll-ups and retention: each step that changes the store is a short transaction, in which no other
@@ -14,6 +15,8 @@ export interface Upkeep {
   putDay(day: number): Promise<boolean>;
   /** Sums up the first month or year that is over and has no sums, from its days or months; false: there is none. */
   putNext(): Promise<boolean>;
+  /** When the newest record counts (ms); null: there are no records. */
+  newest(): Promise<number | null>;
   /** How many records are from before the day. */
   countRecords(before: number): Promise<number>;
   /** Sums up one of the days or, once that is done, removes some of their records; those sums never change again. */
@@ -42,13 +45,31 @@ export async function rollUp(store: Upkeep, { signal, onProgress }: LongWork): P
 export const firstKept = (days: number, now: number): number | null =>
   days > 0 ? Math.max(0, dayOf(now - days * DAY_MS)) : null;
 
-/** How many records `prune` would remove. */
+/** A cluster without any job for longer than this is rarer than a clock that is ahead. */
+const MOST_SILENT_DAYS = 90;
+
+/** Throws UserError if `now` is so late that the clock may be ahead: all that is kept could be lost by it. */
+async function requireLikelyClock(store: Upkeep, now: number): Promise<void> {
+  const newest = await store.newest();
+  const days = newest === null ? 0 : Math.floor((now - newest) / DAY_MS);
+  if (newest === null || days <= MOST_SILENT_DAYS) return;
+  throw new UserError(
+    `the newest record is of ${isoDay(dayOf(newest))}, ${days} days before this host's clock (${isoDay(dayOf(now))}): nothing is removed`,
+    { hint: 'set the clock right; if no job has run since, set keep_*_days to 0' },
+  );
+}
+
+/** How many records `prune` would remove. Rejects as `prune`. */
 export async function countOld(store: Upkeep, { records: days }: Retention, now: number): Promise<number> {
+  if (days > 0) await requireLikelyClock(store, now);
   const first = firstKept(days, now);
   return first === null ? 0 : store.countRecords(first);
 }
 
-/** Removes whole UTC days that are older than `rules` allow; sums are kept at least as long as their records. */
+/**
+ * Removes whole UTC days that are older than `rules` allow; sums are kept at least as long as their records. Rejects with
+ * UserError if the clock seems to be ahead.
+ */
 export async function prune(
   store: Upkeep,
   rules: Retention,
@@ -60,6 +81,7 @@ export async function prune(
     firstKept(rules.series, now),
     firstKept(rules.rollups, now),
   ];
+  if (records !== null || series !== null) await requireLikelyClock(store, now);
   const done = { records: 0, series: 0, rollups: 0 };
   const interrupted = (): boolean => signal?.aborted ?? false;
   const expected = await countOld(store, rules, now);

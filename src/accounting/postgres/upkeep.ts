@@ -54,6 +54,11 @@ export class PostgresUpkeep implements Upkeep {
     return (await nextPeriod(this.db)) !== undefined && this.merger.alone(putNext);
   }
 
+  async newest(): Promise<number | null> {
+    const [row] = await this.db.rows<[number | null]>('SELECT max(counted_at) FROM qmemacct.record');
+    return row?.[0] ?? null;
+  }
+
   countRecords(before: number): Promise<number> {
     return numberOf(this.db, 'SELECT count(*) FROM qmemacct.record WHERE counted_at < $1', before * DAY_MS);
   }

@@ -25,6 +25,7 @@ export const OLD_SERIES = `SELECT r.id, r.counted_at FROM record r INDEXED BY re
   JOIN series s ON s.record_id = r.id WHERE r.counted_at >= ? AND r.counted_at < ? ORDER BY r.counted_at LIMIT ?`;
 /** The oldest period whose first day is before a day. Parameters: unit, day. */
 const OLD_SUMS = 'SELECT day FROM rollup WHERE unit = ? AND day < ? ORDER BY day LIMIT 1';
+const NEWEST = 'SELECT max(counted_at) FROM record';
 const COUNT_OLD = 'SELECT count(*) FROM record r INDEXED BY record_by_time WHERE r.counted_at < ?';
 
 /** After a transaction, lets other writers have their turn. */
@@ -60,6 +61,10 @@ export class SqliteUpkeep implements Upkeep {
       if (next !== undefined) this.rollUps.putPeriod(next);
       return next !== undefined;
     });
+  }
+
+  newest(): Promise<number | null> {
+    return Promise.resolve(prepared<[], number | null>(this.db, NEWEST, 'pluck').get() ?? null);
   }
 
   countRecords(before: number): Promise<number> {

@@ -67,7 +67,7 @@ describe('initDatabase', { skip: noPostgres }, () => {
     assert.deepEqual(await nightly.importedFiles(), [file]);
     assert.equal((await nightly.settle()).settled, 1);
     assert.ok((await nightly.rollUp({})) > 0);
-    assert.ok((await nightly.prune({ records: 1, series: 1, rollups: 1 }, T0 + 9e9, {})).records > 0);
+    assert.ok((await nightly.prune({ records: 1, series: 1, rollups: 1 }, T0 + 5e9, {})).records > 0);
     await nightly.close();
     await hooks.close();
   });
