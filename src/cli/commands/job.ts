@@ -285,10 +285,10 @@ async function showArray(
   return statusOfWorst(options, () => shown.knowsWorst, terminal);
 }
 
-/** `listed`: the jobs and tasks that Grid Engine still has. */
+/** `listed`: the jobs and tasks that Grid Engine still has; null: it was not asked, or did not answer. */
 async function retryOne(
   [report, ...others]: readonly JobReport[],
-  listed: ReadonlySet<string>,
+  listed: ReadonlySet<string> | null,
   options: JobOptions,
   settings: Settings,
   terminal: Terminal,
@@ -296,8 +296,8 @@ async function retryOne(
   const format = textOrJson(options, '--retry');
   if (report === undefined || others.length > 0) throw usageError('--retry takes one job: name it');
   const { showRetry } = await import('../job/retry.js');
-  const ended = listed.has(label(report)) ? { ...report, runs: [] } : report;
-  return showRetry(ended, format, settings.grid_engine, terminal);
+  const runs = listed?.has(label(report)) ? [] : report.runs;
+  return showRetry({ ...report, runs, mayWait: listed === null }, format, settings.grid_engine, terminal);
 }
 
 async function listedJobs(settings: Settings, live: LiveSources): Promise<readonly ListedJob[]> {
@@ -412,7 +412,8 @@ export async function showJobs(
     if (nothing && stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
     stores.problems.forEach((problem) => warn(terminal, problem));
     const listed = new Set(unfinished.jobs.map(({ job, task }) => label({ job_id: job, task_id: task })));
-    if (options.retry) return await retryOne(reports, listed, options, settings, terminal);
+    const answered = asked === null || unfinished.problem !== null ? null : listed;
+    if (options.retry) return await retryOne(reports, answered, options, settings, terminal);
     jobs.forEach((job, index) => {
       const report = reports[index];
       if (report?.runs.length === 0 && !listed.has(label(job)))

@@ -18,6 +18,10 @@ export const NOBODY_ASKED: AskedJobs = { jobs: [], problem: null };
 /** Exit statuses by which a job asks to be run again (99) or put into the error state (100) (sge_diagnostics(1)). */
 const ASKS_AGAIN: ReadonlySet<number | null> = new Set([99, 100]);
 
+/** Whether another run was to follow: the job was rescheduled or migrated, or asked for that (99). */
+export const wasToRunAgain = ({ failed, exit_status: status }: Pick<JobRecord, 'exit_status' | 'failed'>): boolean =>
+  failed === null ? status === 99 : failed === 24 || failed === 25;
+
 const mayRunAgain = (record: Pick<JobRecord, 'status' | 'exit_status' | 'failed'>): boolean =>
   record.status !== 'running' &&
   (endUnseen(record) || ASKS_AGAIN.has(record.exit_status) || (record.failed ?? 0) !== 0);
@@ -37,7 +41,7 @@ export function mayBeUnfinished({ cluster, newer, runs }: JobReport, now: Date):
 
 /** Whether another run may follow one of a job's latest runs. */
 function mayContinue(latest: readonly JobRecord[], now: Date): boolean {
-  return latest.some((record) => mayRunAgain(record) && isRecent(record, now.getTime()));
+  return latest.some((record) => mayRunAgain(record) && (wasToRunAgain(record) || isRecent(record, now.getTime())));
 }
 
 /** Whether any task of an array job may run again. */

@@ -15,6 +15,7 @@ import { whyEnded, type Why } from '../../report/why/why';
 import { EXIT } from '../command';
 import { warn, writeLines, type OutputFormat } from '../output';
 import type { Terminal } from '../terminal';
+import { wasToRunAgain } from './may-be-unfinished';
 
 /** Whether more memory would help a job, and how much to request. */
 interface Retry {
@@ -55,13 +56,13 @@ const isLately = ({ ended_at: ended }: JobRecord, now: Date): boolean =>
 /** Whether only Grid Engine's line is known, and the sampler's record, which would decide, may still come. */
 const isOnItsWay = (record: JobRecord, now: Date): boolean => record.status === 'unsampled' && isLately(record, now);
 
-/** Whether another run follows, with no record yet: the job was rescheduled or migrated, or asked for that (99). */
-const runsAgain = ({ failed, exit_status: status }: JobRecord): boolean =>
-  failed === null ? status === 99 : failed === 24 || failed === 25;
-
-/** Whether the job runs, or one of the two accounts of its end (sampler's record, accounting line) may still come. */
-function isOpen({ run, why }: Ended, now: Date): boolean {
+/**
+ * Whether the job runs or will run again, or one of the two accounts of its end (sampler's record, accounting line) may
+ * still come.
+ */
+function isOpen({ run, why }: Ended, now: Date, mayWait: boolean): boolean {
   const records = recordsOf(run);
+  const runsAgain = (record: JobRecord): boolean => wasToRunAgain(record) && (mayWait || isLately(record, now));
   if (records.some((record) => record.status === 'running' || runsAgain(record) || isOnItsWay(record, now)))
     return true;
   if (why === null) return !records.some((record) => succeeded(record) === true);
@@ -89,11 +90,14 @@ function isUndecided({ run, why }: Ended): boolean {
 
 const isMemory = (cause: Cause): boolean => MEMORY_CAUSES.has(cause);
 
-/** Judges by the last run of every task; while a task runs, the answer is NOT_YET. */
-export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now: Date): Retry {
+/**
+ * Judges by the last run of every task; while a task runs, the answer is NOT_YET. `mayWait`: a job that was to run again
+ * may be waiting; false: Grid Engine does not list it, so it was deleted.
+ */
+export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now: Date, mayWait: boolean): Retry {
   const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map(latestRuns);
   const ended = tasks.map((run) => ({ run, why: whyEnded(recordsOf(run), undefined, dialect) }));
-  if (ended.length === 0 || ended.some((one) => isOpen(one, now))) return NOT_YET;
+  if (ended.length === 0 || ended.some((one) => isOpen(one, now, mayWait))) return NOT_YET;
   const short = ended.filter(({ why }) => why?.causes.some(isMemory));
   if (short.length === 0) {
     const undecided = ended.filter(isUndecided);
@@ -114,8 +118,13 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now
  * Prints what to request now if lack of memory ended the job, or may have. Returns the exit status: 0: memory ended it,
  * 1: it ended otherwise, 4: not known, or not yet.
  */
-export function showRetry(report: JobReport, format: OutputFormat, dialect: Dialect, terminal: Terminal): number {
-  const { memory, request, sentence } = retryOf(report, dialect, terminal.now());
+export function showRetry(
+  report: JobReport & { readonly mayWait: boolean },
+  format: OutputFormat,
+  dialect: Dialect,
+  terminal: Terminal,
+): number {
+  const { memory, request, sentence } = retryOf(report, dialect, terminal.now(), report.mayWait);
   const { job_id, task_id = null } = report;
   if (format === 'json')
     terminal.write(

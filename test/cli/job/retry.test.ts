@@ -20,8 +20,9 @@ function shown(
   records: readonly JobRecord[],
   json = false,
   terminal = fakeTerminal(),
+  mayWait = true,
 ): { status: number; output: string; warnings: string } {
-  const report = { job_id: 4712, runs: asRuns([...records]), older: 0, newer: 0 };
+  const report = { job_id: 4712, runs: asRuns([...records]), older: 0, newer: 0, mayWait };
   const status = showRetry(report, json ? 'json' : 'text', 'unknown', terminal);
   return { status, output: terminal.output(), warnings: terminal.warnings() };
 }
@@ -41,7 +42,7 @@ describe('qmemacct job --retry', () => {
       ...{ sameProgram: false, stoppedAt: null, mostlyStopped: false },
     };
     const runs = asRuns([killedAtLimit]).map((run) => ({ ...run, prediction }));
-    assert.equal(retryOf({ runs }, 'unknown', new Date()).request, 'h_vmem=9G');
+    assert.equal(retryOf({ runs }, 'unknown', new Date(), true).request, 'h_vmem=9G');
   });
 
   it('ends with status 4 and a request where memory is one of several causes', () => {
@@ -78,6 +79,15 @@ describe('qmemacct job --retry', () => {
     for (const again of [{ failed: 25, exit_status: 99 }, { failed: 24 }, { failed: null, exit_status: 99 }])
       assert.deepEqual([shown([{ ...ordinary, ...again }]).status, again], [4, again]);
     assert.equal(shown([{ ...ordinary, failed: 0, exit_status: 99 }]).status, 1, 'where rescheduling is forbidden');
+  });
+
+  it('ends with status 1 for a rescheduled job that Grid Engine does not list any more', () => {
+    const again = { ...ordinary, failed: 25, exit_status: 99 };
+    const later = (seconds: number): Date => new Date(Date.parse(again.ended_at ?? '') + 1000 * seconds);
+    const answer = (seconds: number): ReturnType<typeof shown> =>
+      shown([again], false, fakeTerminal({ now: () => later(seconds) }), false);
+    assert.deepEqual([answer(5).status, answer(61).status], [4, 1]);
+    assert.match(answer(61).warnings, /Grid Engine says failed 25/);
   });
 
   it("waits a minute for the samplers' record where only Grid Engine's line has come", () => {
