@@ -28,7 +28,7 @@ const table: readonly (readonly [number, string, boolean | null])[] = [
   [18, 'the shepherd died or returned an error', null],
   [19, 'the shepherd left no exit status: host or shepherd crashed', null],
   [20, 'the shepherd met a problem and left an error file', null],
-  [21, 'execd did not know the job when qmaster asked', false],
+  [21, 'execd did not know the job when qmaster asked', null],
   [24, 'ran, and is to be migrated (checkpointing)', true],
   [25, 'to be scheduled again', true],
   [26, 'an output file could not be opened', false],

@@ -1,4 +1,5 @@
 import { largestOfKnown, sumOfKnown } from '../../base/known';
+import { failedCode } from '../../gridengine/failed-code';
 import { bytesForSlots } from '../../gridengine/memory-request';
 import { memoryEfficiency } from '../../record/efficiency';
 import { countedByGridEngine, lineAtLimit } from '../../record/cause';
@@ -172,9 +173,20 @@ const unknownPart = (master: JobRecord, host: string): JobRecord => ({
   request_order: master.request_order,
 });
 
+/** Of a job that never ran only the shepherd's own child was measured, before it could become the job. */
+const withoutShepherd = (record: JobRecord): JobRecord =>
+  record.failed !== null && failedCode(record.failed).ran === false
+    ? {
+        ...record,
+        ...{ peak_rss: null, peak_rss_swap: null, peak_vmem: null, peak_process_vmem: null, peak_footprint: null },
+        series: null,
+      }
+    : record;
+
 /** The records of one run of a job put together. */
-export function wholeOf(records: RunRecords): JobWhole {
-  const [first] = records;
+export function wholeOf(measured: RunRecords): JobWhole {
+  const [first, ...others] = [withoutShepherd(measured[0]), ...measured.slice(1).map(withoutShepherd)];
+  const records: RunRecords = [first, ...others];
   if (!isParallel(records))
     return {
       records,

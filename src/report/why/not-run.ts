@@ -3,9 +3,6 @@ import type { BadEnd } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
 import type { Words } from './words';
 
-/** `failed` codes of a shepherd or host that died: the job may well have run. */
-const LOST: ReadonlySet<number> = new Set([18, 19, 20, 21]);
-
 const FIXES: Readonly<Record<number, string>> = {
   1: "execd's messages file on the node says more",
   3: 'the spool file system of the node may be full or read-only',
@@ -34,7 +31,7 @@ const UNKNOWN_HOST = 'UNKNOWN';
 /** Grid Engine could not start the job. */
 export function neverRan(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('never-ran', 'a failure before the job');
-  if (end.failed === null || !end.neverRan || LOST.has(end.failed)) return judged.otherwise('it ran');
+  if (end.failed === null || !end.neverRan) return judged.otherwise('it ran');
   const fix = FIXES[end.failed];
   const where = end.subject.host === UNKNOWN_HOST ? '' : ` on ${words.safe(end.subject.host)}`;
   return judged.consistent(

@@ -53,6 +53,15 @@ describe('wholeOf', () => {
     assert.deepEqual([hosts, needs], [[ordinary], [ordinary]]);
   });
 
+  it('shows no memory of a job that never ran: that was the shepherd', () => {
+    const { total, needs } = wholeOf([{ ...ordinary, exit_status: null, failed: 27 }]);
+    assert.deepEqual(
+      [total.peak_rss, total.peak_process_vmem, total.series, needs[0]?.peak_rss],
+      [null, null, null, null],
+    );
+    assert.equal(wholeOf([{ ...ordinary, failed: 21 }]).total.peak_rss, ordinary.peak_rss);
+  });
+
   it("works without the master's record", () => {
     const { sum, total, hosts } = wholeOf([mpiTask(2), mpiTask(3)]);
     assert.deepEqual([sum?.slots, hosts.length, total.status, total.exit_status], [32, 2, 'finished', 0]);
