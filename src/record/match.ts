@@ -27,13 +27,16 @@ function matchesOf<C extends Candidate>(record: JobRecord, candidates: readonly 
     null;
   let joined: C | null = null;
   let nearest = Infinity;
+  let isJoinedAlready = false;
   for (const candidate of candidates) {
     const apart = candidate === own ? null : startDifferenceMs(record, candidate.stored.record);
-    if (apart === null || apart >= nearest) continue;
+    if (apart === null) continue;
     const [ours, line] = isLineOnly(record) ? [candidate, record] : [own, candidate.stored.record];
     if (ours !== null && hasAnotherLine(ours.stored.record, line)) continue;
-    joined = candidate;
-    nearest = apart;
+    // A job that twice fails to start has two equal lines: each is of a run of its own, as far as there are such runs.
+    const has = isLineOnly(record) && record.started_at === null && candidate.stored.record.failed !== null;
+    if (joined !== null && (has === isJoinedAlready ? apart >= nearest : has)) continue;
+    [joined, nearest, isJoinedAlready] = [candidate, apart, has];
   }
   if (own === null || joined === null) return [own ?? joined, null];
   return isLineOnly(record) ? [joined, own] : [own, joined];

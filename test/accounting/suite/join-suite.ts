@@ -145,6 +145,25 @@ export function joinSuite(open: OpenStore): void {
       for (const id of [1, 2, 3]) assert.equal((await runsOf(store, id)).length, 2);
     });
 
+    it('without a start joins a run of its own where two runs failed to start alike', async (t) => {
+      const store = await open(t);
+      const runs = [0, HOUR].map((later, index) => ({
+        ...job(1, T0 + later, { run_id: `0badcafe.${index}.9`, submitted_at: iso(T0 - HOUR) }),
+        ...{ started_at: null, exit_status: null, signal: null },
+      }));
+      const lines = runs.map((run, index) =>
+        lineOf(run, { run_id: `accounting.0.5.${index}`, started_at: null, ended_at: null, failed: 26 }),
+      );
+      await store.merge(runs);
+      for (const line of lines) await store.merge([line]);
+      const found = (await recordsOf(store, 1)).map(({ record }) => [record.run_id, record.failed]);
+      assert.deepEqual(found.sort(), [
+        ['0badcafe.0.9', 26],
+        ['0badcafe.1.9', 26],
+      ]);
+      for (const outcome of await store.merge(lines)) assert.deepEqual(outcome, { ok: true, change: 'unchanged' });
+    });
+
     it('without a start does not join a lost run of another job with the same number', async (t) => {
       const YEARS = 5 * 365 * DAY;
       const lost: JobRecord = { ...ours, status: 'lost', ended_at: null, exit_status: null, signal: null };
