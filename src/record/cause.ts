@@ -4,7 +4,7 @@ import type { GridEngineAccount, JobRecord } from './record';
 import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit } from './job-end';
 import { limitsHold } from './job-name';
 import { figureOf, judgedEnd, shareOf } from './peak-figure';
-import { execdLimit } from './request';
+import { execdLimit, isBelowAnyProgram } from './request';
 
 /** From this share of the limit on, a peak counts as at its limit: a refused allocation raises no peak. */
 export const CLOSE_TO_LIMIT = 0.9;
@@ -84,6 +84,7 @@ function isKilledAtLimit(record: JobRecord, limit: number, held: number | null):
     if (endingSignal(record) !== SIGKILL || diedItself(record) === false || !OF_THE_JOB.has(record.failed))
       return false;
   }
+  if (isBelowAnyProgram(record)) return true;
   const counted = countedByExecd(record);
   if (counted !== null) return counted >= limit;
   // execd compares more than a task's line shows: it adds what other tasks on the host hold.
@@ -94,7 +95,8 @@ function isKilledAtLimit(record: JobRecord, limit: number, held: number | null):
 function isRefused(record: JobRecord, limit: number, space: number | null): boolean {
   const signal = endingSignal(record);
   const stopped = signal === 0 ? (record.exit_status ?? 0) !== 0 : AFTER_REFUSAL.has(signal);
-  return stopped && OF_THE_JOB.has(record.failed) && space !== null && space >= CLOSE_TO_LIMIT * limit;
+  const reached = isBelowAnyProgram(record) || (space !== null && space >= CLOSE_TO_LIMIT * limit);
+  return stopped && OF_THE_JOB.has(record.failed) && reached;
 }
 
 interface OomKills {

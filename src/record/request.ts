@@ -1,5 +1,5 @@
 import { enforcersOf, H_VMEM, REQUEST_ORDER, type Enforcer } from '../gridengine/memory-complex';
-import { limitForSlots } from '../gridengine/memory-request';
+import { bytesForSlots, LEAST_ADDRESS_SPACE } from '../gridengine/memory-request';
 import type { JobRecord, MemoryRequest } from './record';
 
 /** The request that a record is judged by. */
@@ -68,17 +68,26 @@ export function limitOf(record: Requests): number | null {
 }
 
 /**
+ * Whether the job requested less h_vmem than the shepherd sets as a limit, as `h_vmem=4` does for lack of a G, or the
+ * complex's default 0: no program runs with that.
+ */
+export function isBelowAnyProgram({ h_vmem: asked }: Pick<JobRecord, 'h_vmem'>): boolean {
+  return asked !== null && asked.request_bytes !== null && asked.request_bytes < LEAST_ADDRESS_SPACE;
+}
+
+/**
  * Bytes with which execd compares what all processes of a record hold on its host; null: no limit, or none known. execd
  * multiplies even a request per job by the slots (execd_ck_to_do.c), while the kernel's limit on each process is then
- * the request itself (setrlimits.c).
+ * the request itself, and never below the shepherd's least (setrlimits.c).
  */
 export function execdLimit(
   record: Requests & Pick<JobRecord, 'host_slots' | 'slots'>,
   complex: string = H_VMEM,
 ): number | null {
   const asked = requestFor(record, complex);
-  return asked?.per === 'job' && asked.request_bytes !== null
-    ? limitForSlots(complex, asked.request_bytes, record.host_slots ?? record.slots ?? 1)
+  const bytes = asked?.request_bytes ?? null;
+  return bytes !== null && (asked?.per === 'job' || bytes < LEAST_ADDRESS_SPACE)
+    ? bytesForSlots(bytes, record.host_slots ?? record.slots ?? 1)
     : (asked?.limit_bytes ?? null);
 }
 

@@ -12,6 +12,7 @@ import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
 import { A_SAMPLER, limitSays, missingLine, SIGKILL, SIGTERM, SIGXCPU } from './bad-end';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { largeRequest } from './large-request';
+import { tooLittle } from './missing-unit';
 import { amountOf, type Words } from './words';
 
 function noLimit(part: HostPart, name: string): string {
@@ -130,13 +131,15 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
   const judged = judge('h_vmem', "Grid Engine's own kill at h_vmem");
   const { record } = part;
   const limit = execdLimit(record);
-  if (limit === null || limit <= 0)
+  const little = tooLittle(end);
+  if (limit === null || (limit <= 0 && little === null))
     return part.limitKnown
       ? judged.contradicted(noLimit(part, 'h_vmem'))
       : judged.undecidable(noLimit(part, 'h_vmem'), missingLine(end));
   const { execdLimit: measure } = meaningOf(end, record, part.limit ?? 0);
   if (end.dialect !== 'unknown' && measure === null)
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
+  if (little !== null) return { ...judged.consistent(2, little.words), trial: little.trial };
   const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
   const when = `${whenEnded(end, words)}${growth(end.subject)}`;
   const counted = countedByExecd(record);
@@ -212,7 +215,7 @@ function refusing(end: BadEnd): Refusing {
 /** Whether a process came so close to its limit that refused memory, which leaves no trace, may have ended it. */
 export function closeToRefusal(end: BadEnd): boolean {
   const { limit, used } = refusing(end);
-  return (shareOf(used, limit) ?? 0) >= CLOSE_TO_LIMIT;
+  return tooLittle(end) !== null || (shareOf(used, limit) ?? 0) >= CLOSE_TO_LIMIT;
 }
 
 /** The kernel refuses a process memory beyond its limit. */
@@ -227,6 +230,8 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const part = { host: subject.host, record: subject, limit, limitKnown: limitsOf(end) };
   if (limit === null || limit <= 0)
     return part.limitKnown ? judged.contradicted(noLimit(part, complex)) : judged.undecidable(noLimit(part, complex));
+  const little = tooLittle(end);
+  if (little !== null) return { ...judged.consistent(2, little.words), trial: little.trial };
   const isClose = closeToRefusal(end);
   const allowed = `of the ${formatRequested(limit)} that each may have on ${words.safe(part.host)}`;
   const space = subject.peak_process_vmem;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
+import { killedByMemory } from '../../../src/record/cause';
 import { nextTime } from '../../../src/report/advice/next-time';
 import { whyEnded, type Why } from '../../../src/report/why/why';
 import type { JobRecord } from '../../../src/record/record';
@@ -42,6 +43,28 @@ function whyOf(ended: Ended): { readonly why: Why; readonly next: string | null;
   const next = nextTime([record], [why]);
   return { why, next: next?.line ?? null, reasons: next?.reasons.join('\n') ?? '' };
 }
+
+describe('an h_vmem below what the shepherd sets as a limit', () => {
+  const under = (bytes: number, end: Partial<JobRecord>): readonly [readonly string[], string, string | undefined] => {
+    const h_vmem = { request_bytes: bytes, limit_bytes: 10 * MIB, per: 'slot' } as const;
+    const none = { peak_rss: null, peak_rss_swap: null, peak_process_vmem: null, peak_vmem: null };
+    const record = { ...modest, h_vmem, ...none, ...end };
+    const why = whyEnded([record], undefined, 'sge8.1.9');
+    assert.ok(why !== null && killedByMemory(record));
+    return [why.causes, why.sentence, nextTime([record], [why])?.line];
+  };
+
+  it('is the cause of any bad end, and the unit that was left out is advised', () => {
+    const [refused, sentence, line] = under(4, { exit_status: 127, signal: 0, failed: 0 });
+    assert.deepEqual([refused, line], [['refused-memory'], 'qsub -l h_vmem=4G']);
+    assert.match(sentence, /It requested h_vmem=4, which is 4 B: no program runs with that\.$/);
+    const killed = under(4000, { exit_status: 137, signal: 9, failed: 37 });
+    assert.deepEqual([killed[0], killed[2]], [['h_vmem'], 'qsub -l h_vmem=4000M']);
+    const [unrequested, why] = under(0, { exit_status: 137, signal: 9, failed: 37 });
+    assert.deepEqual(unrequested, ['h_vmem']);
+    assert.match(why, /the complex's default where none is requested/);
+  });
+});
 
 describe('a single large request that was refused', () => {
   it('is a possible cause, and twice the limit is advised, where little was left', () => {
