@@ -1,6 +1,7 @@
 import type { AccountingLineProblem, AccountingRecord } from './accounting-record';
 import { epochToMs } from './epoch-time';
 import { withoutSecrets } from './qsub-options';
+import { withoutReserved } from './reserved-usage';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -63,7 +64,7 @@ export function jsonAccountingLine(line: string): AccountingRecord | AccountingL
   const members = new LineMembers(parsed);
   if (members.count('job_number') === 0) return { kind: 'malformed', detail: 'no job_number' };
   if (members.text('owner') === '') return { kind: 'malformed', detail: 'no owner' };
-  return recordOf(members);
+  return withoutReserved(recordOf(members));
 }
 
 function recordOf(members: LineMembers): AccountingRecord {

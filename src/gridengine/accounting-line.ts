@@ -3,6 +3,7 @@ import { STILL_RUNNING, type AccountingLineProblem, type AccountingRecord } from
 import { byteStrings, HASH_START, hashByte } from './byte-strings';
 import { bytesToText } from './bytes-to-text';
 import { epochToMs } from './epoch-time';
+import { withoutReserved } from './reserved-usage';
 
 export type { AccountingLineProblem, AccountingRecord };
 export { STILL_RUNNING };
@@ -277,6 +278,6 @@ export function accountingReader(): AccountingReader {
     const layout = layoutOf(fields);
     if (layout === null)
       return splitLine(fields, numbers) ?? malformed(`${fields.count} fields that fit no known layout`);
-    return readNumbers(fields, numbers) ?? recordOf(fields, numbers, layout);
+    return readNumbers(fields, numbers) ?? withoutReserved(recordOf(fields, numbers, layout));
   };
 }

@@ -7,11 +7,12 @@ import { figuresOfJob } from './our-figures';
 import { countedRequest, memoryLimit, requestViews, scopedRequests, timeLimit } from './requests';
 import type { RunningJob } from './running-jobs';
 import { sumOfKnown } from '../base/known';
-import { amountOf, measureOf, usageMemory } from './usage-memory';
+import { amountOf, measureOf, usageMemory, withoutReserved } from './usage-memory';
 
 /** The view of a running job or array task, with its parts. */
 export function jobView(job: RunningJob, context: PartContext): JobView {
-  const { listed, detail, taskDetail } = job;
+  const { listed, detail } = job;
+  const taskDetail = withoutReserved(job.taskDetail);
   const row = job.rows.values().next().value?.[0] ?? null;
   const requests = requestViews(listed, detail, context.rules.recorded);
   const queue = clusterQueue(listed?.queueInstance ?? row?.queue ?? '');
@@ -25,7 +26,7 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
   const { consumable } = context;
   const reserved = countedRequest(requests, consumable === null ? context.rules.order(queue) : [consumable]);
   const scoped = scopedRequests(requests, consumable);
-  const parts = jobParts(job, { ...facts, limit: perSlot, reserved, scoped }, context);
+  const parts = jobParts({ ...job, taskDetail }, { ...facts, limit: perSlot, reserved, scoped }, context);
   const slots = job.granted ?? parts.reduce((sum, part) => sum + part.slots, 0);
   const per = context.perOf(perSlot.complex);
   const usages = taskDetail === null ? [] : [taskDetail, ...taskDetail.peTasks];
@@ -51,7 +52,10 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
     vmem: sumOfKnown(memory.filter(({ past }) => !past).map(({ vmem }) => vmem)),
     maxvmem: sumOfKnown(memory.map(({ maxvmem }) => maxvmem)),
     measure: measureOf(memory),
-    cpuSeconds: sumOfKnown(usages.map(({ usage }) => amountOf(usage, 'cpu'))) ?? listed?.cpuSeconds ?? null,
+    cpuSeconds:
+      taskDetail === job.taskDetail
+        ? (sumOfKnown(usages.map(({ usage }) => amountOf(usage, 'cpu'))) ?? listed?.cpuSeconds ?? null)
+        : null,
     ours: figuresOfJob(parts.map(({ ours }) => ours)),
     trend: soonest(parts),
     parts,

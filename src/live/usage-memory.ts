@@ -1,5 +1,6 @@
 import { memoryMeaning, type Dialect, type MemoryMeasure } from '../gridengine/dialect';
-import type { Usage } from '../gridengine/qstat/job-detail';
+import type { TaskDetail, Usage } from '../gridengine/qstat/job-detail';
+import { isReservedUsage } from '../gridengine/reserved-usage';
 
 /** Grid Engine's own figures for a task, in bytes; null: not reported (yet). */
 export interface UsageMemory {
@@ -36,6 +37,18 @@ export function usageMemory(usage: Usage, dialect: Dialect): UsageMemory {
  */
 function isOfUnit(usage: Usage): boolean {
   return usage.get('mem') === 0 && (usage.get('cpu') ?? 0) >= 1 && (usage.get('vmem') ?? 0) > 0;
+}
+
+/** Without a limit the figures have no vmem, which execd reports of every job that it measures. */
+function isReserved(usage: Usage): boolean {
+  const [cpu = 0, mem = 0, maxvmem = 0] = ['cpu', 'mem', 'maxvmem'].map((name) => usage.get(name));
+  return isReservedUsage(cpu, mem, maxvmem) ?? !(usage.has('vmem') || usage.has('rss'));
+}
+
+/** A task without usage where Grid Engine reports what is reserved for its job. */
+export function withoutReserved(task: TaskDetail | null): TaskDetail | null {
+  if (task === null || ![task, ...task.peTasks].some(({ usage }) => isReserved(usage))) return task;
+  return { ...task, usage: new Map(), peTasks: task.peTasks.map((one) => ({ ...one, usage: new Map() })) };
 }
 
 /** What the figures of several tasks measure: one known systemd unit decides, as that shows only after a while. */

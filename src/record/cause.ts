@@ -27,10 +27,14 @@ interface MemoryEnd {
   readonly space: number | null;
 }
 
-/** Whether maxvmem is exactly the limit or the request: then it may be the reserved amount (ACCT_RESERVED_USAGE). */
+/**
+ * Whether maxvmem is the reserved amount (ACCT_RESERVED_USAGE), which the import leaves out, or may be that, since it is
+ * exactly the limit or the request.
+ */
 export function mayBeReservation({ grid_engine: account, h_vmem: request }: JobRecord): boolean {
   const counted = account?.maxvmem_bytes ?? 0;
-  return counted > 0 && (counted === request?.limit_bytes || counted === request?.request_bytes);
+  if (counted <= 0) return (account?.mem_gib_seconds ?? 0) > 0;
+  return counted === request?.limit_bytes || counted === request?.request_bytes;
 }
 
 /**

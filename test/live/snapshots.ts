@@ -149,7 +149,7 @@ export function waiting(job: number, changes: Partial<ListedJob> = {}): ListedJo
 export function usage(maxvmemGib: number, vmemGib = maxvmemGib, cpu = 100): Usage {
   return new Map([
     ['cpu', cpu],
-    ['mem', 10],
+    ['mem', 10.123456],
     ['io', 0.1],
     ['vmem', vmemGib * GIB],
     ['maxvmem', maxvmemGib * GIB],

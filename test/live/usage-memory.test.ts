@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Dialect } from '../../src/gridengine/dialect';
-import { amountOf, measureOf, usageMemory } from '../../src/live/usage-memory';
+import type { TaskDetail } from '../../src/gridengine/qstat/job-detail';
+import { amountOf, measureOf, usageMemory, withoutReserved } from '../../src/live/usage-memory';
 import { GIB, usage } from './snapshots';
 
 const UNIT_USAGE = new Map([
@@ -39,6 +40,32 @@ describe('usageMemory', () => {
 
   it('takes rss as vmem in no other dialect', () => {
     assert.deepEqual(usageMemory(UNIT_USAGE, 'univa'), { vmem: null, maxvmem: null, measure: 'vmem_sum' });
+  });
+});
+
+describe('withoutReserved', () => {
+  const taskWith = (usage: Readonly<Record<string, number>>): TaskDetail => ({
+    ...{ task: 1, status: 128, startedAt: 0, peTasks: [] },
+    usage: new Map(Object.entries(usage)),
+  });
+
+  it('leaves out what Grid Engine reserves for a job in place of what it uses (SHARETREE_RESERVED_USAGE)', () => {
+    const vmem = 524_288_000;
+    const reserved = taskWith({ cpu: 15, mem: 7.324219, io: 0, iow: 0, vmem, maxvmem: vmem });
+    const peTasks = [{ id: 'past_usage', host: null, past: true, usage: new Map([['maxvmem', vmem]]) }];
+    const [left] = withoutReserved({ ...reserved, peTasks })?.peTasks ?? [];
+    assert.equal(left?.usage.size, 0);
+    assert.equal(withoutReserved(taskWith({ cpu: 15, mem: 0, io: 0, iow: 0 }))?.usage.size, 0);
+    const constant = 301 * 4096;
+    for (const usage of [
+      { cpu: 15, mem: 7.31, vmem, maxvmem: vmem },
+      { cpu: 15, mem: (15 * constant) / GIB, vmem: constant, maxvmem: constant },
+      { cpu: 15, mem: 0, vmem: 0, maxvmem: 0 },
+      {},
+    ]) {
+      const measured = taskWith(usage);
+      assert.equal(withoutReserved(measured), measured);
+    }
   });
 });
 

@@ -176,12 +176,14 @@ function* checkHere(site: Site, places: readonly HookPlace[], state: NodeState):
 }
 
 function* checkParameters(site: Site): Generator<Finding> {
-  const params = configurationValue(site.global, 'execd_params') ?? '';
+  const own = site.locals.get(ownName(site.execHosts) ?? '');
+  const here = (name: string): string | null =>
+    (own === undefined ? null : configurationValue(own, name)) ?? configurationValue(site.global, name);
+  const params = here('execd_params') ?? '';
   const set = (name: string): string | null =>
     new RegExp(`(?:^|[\\s,])${name}=([^\\s,]+)`, 'i').exec(params)?.[1] ?? null;
-  const own = site.locals.get(ownName(site.execHosts) ?? '');
-  const range =
-    (own === undefined ? null : configurationValue(own, 'gid_range')) ?? configurationValue(site.global, 'gid_range');
+  const isOn = (name: string): boolean => /^(true|1)$/i.test(set(name) ?? '');
+  const range = here('gid_range');
   if (range === null || isNone(range))
     yield warning(
       'gid_range',
@@ -189,15 +191,16 @@ function* checkParameters(site: Site): Generator<Finding> {
       'set gid_range with qconf -mconf',
     );
   else yield ok('gid_range', range);
-  if (/^(true|1)$/i.test(set('KEEP_ACTIVE') ?? ''))
-    yield note('KEEP_ACTIVE', 'set: spool directories of finished jobs stay, and fill the disk');
+  if (isOn('KEEP_ACTIVE')) yield note('KEEP_ACTIVE', 'set: spool directories of finished jobs stay, and fill the disk');
+  for (const name of ['ACCT_RESERVED_USAGE', 'SHARETREE_RESERVED_USAGE'].filter(isOn))
+    yield note(name, 'set: Grid Engine reports what was reserved, so it tells no memory of jobs that nobody samples');
   if (set('USE_CGROUPS') !== null) yield note('USE_CGROUPS', 'set: samplers leave the cpuset of their job');
   if (/^(false|0)$/i.test(set('ENABLE_ADDGRP_KILL') ?? ''))
     yield note(
       'ENABLE_ADDGRP_KILL',
       'off: processes that leave their job live on after it, and are followed for 30 s only',
     );
-  const spool = configurationValue(site.global, 'execd_spool_dir');
+  const spool = here('execd_spool_dir');
   const network = spool === null || !existsSync(spool) ? null : networkFilesystemOf(spool);
   if (spool !== null && network !== null)
     yield warning(

@@ -75,7 +75,7 @@ function limited(record: JobRecord): string[] {
 }
 
 /** For a job without a peak: why Grid Engine's maxvmem is not shown in its place. */
-export const RESERVED = 'its maxvmem is exactly what was requested, and may be what was reserved';
+export const RESERVED = 'its maxvmem is left out: it is what was reserved, or exactly as much';
 
 /** How far the figures can be trusted: their source, how often it sampled, which bounds are unknown and why, notes. */
 export function renderTrust(record: JobRecord, width: number, screen: Screen): string[] {
