@@ -108,6 +108,22 @@ function explainWaiting(job: UnfinishedJob, screen: Screen): Explained | null {
 
 const UNRECORDED = "It has no record yet: these are Grid Engine's own figures.";
 
+const SUSPENDERS: readonly (readonly [letter: string, words: (job: number) => string])[] = [
+  ['s', (job) => `Its owner or an admin has suspended it; ${command(`qmod -usj ${job}`)} lets it go on.`],
+  ['S', () => 'Its queue is suspended: by an admin, by a calendar, or while jobs run in a queue above it.'],
+  ['T', () => 'Its queue suspends it while the load of its host is too high (suspend_thresholds).'],
+];
+
+function explainSuspended(job: UnfinishedJob): Explained {
+  const by = SUSPENDERS.filter(([letter]) => job.running.some(({ state }) => state.includes(letter)));
+  const words = by.map(([, explained]) => explained(job.job));
+  return {
+    tone: 'warning',
+    words: [...words, ...(statesOf(job).includes('running') ? [] : [UNRECORDED])],
+    next: null,
+  };
+}
+
 function explain(state: UnfinishedState, job: UnfinishedJob, screen: Screen): Explained | null {
   const dependent = explainDependent(job);
   switch (state) {
@@ -130,14 +146,7 @@ function explain(state: UnfinishedState, job: UnfinishedJob, screen: Screen): Ex
     case 'waiting':
       return explainWaiting(job, screen);
     case 'suspended':
-      return {
-        tone: 'warning',
-        words: [
-          'It is suspended: by its owner, an admin or its queue.',
-          ...(statesOf(job).includes('running') ? [] : [UNRECORDED]),
-        ],
-        next: null,
-      };
+      return explainSuspended(job);
     case 'running':
       return { tone: 'warning', words: [UNRECORDED], next: null };
   }

@@ -82,8 +82,13 @@ function listed(names: readonly string[], screen: Screen): string {
   return names.length > PLACES ? `${shown} and ${formatCount(names.length - PLACES)} more` : shown;
 }
 
+/** What the scheduler says of queues in the states S, C, E and u. */
+const NOT_AVAILABLE = 'temporarily not available';
+
 function placesSentence(why: string, names: readonly string[], screen: Screen): string {
-  return `${names.length === 0 ? 'Cluster' : listed(names, screen)}: ${screen.safe(why)}.`;
+  const meant =
+    why === NOT_AVAILABLE ? `suspended, in error, or its host is down (${command('qstat -f')})` : screen.safe(why);
+  return `${names.length === 0 ? 'Cluster' : listed(names, screen)}: ${meant}.`;
 }
 
 function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {

@@ -104,7 +104,10 @@ const samples: Readonly<Record<string, UnfinishedJob>> = {
   'reasons-off': jobOf({ row: {}, reasons: ['(Collecting of scheduler job information is turned off)'] }),
   parallel: jobOf({
     row: { slots: 16, requestedPe: 'mpi' },
-    reasons: ['cannot run in PE "mpi" because it only offers 6 slots'],
+    reasons: [
+      'cannot run in PE "mpi" because it only offers 6 slots',
+      'queue instance "all.q@node03" dropped because it is temporarily not available',
+    ],
   }),
   error: jobOf({ row: { state: 'Eqw' }, detail: { messages: [error] } }),
   'user-hold': jobOf({ row: { state: 'hqw' }, holds: ['user'] }),
@@ -114,7 +117,7 @@ const samples: Readonly<Record<string, UnfinishedJob>> = {
   transfer: jobOf({ row: {}, runs: 't' }),
   deleted: jobOf({ row: {}, runs: 'dr' }),
   'runs-unsampled': jobOf({ row: { requests: [hard('4G')] }, runs: 'r' }),
-  suspended: jobOf({ row: { requests: [hard('4G')] }, runs: 'S' }),
+  suspended: jobOf({ row: { requests: [hard('4G')] }, runs: 'sST' }),
   'array-in-error': jobOf({ row: { state: 'Eqw', tasks: '3,7-9:1' }, detail: { messages: [error] } }),
   'no-details': jobOf({ row: {}, problem: 'qstat: unable to contact qmaster' }),
   'hostile-waiting': jobOf({
