@@ -111,12 +111,26 @@ export async function poll(
   const due = dueQueries(before, rules, tools.now(), wantsPending);
   const round = new PollRound(before, tools, signal);
   let { running, hosts, details, pending } = before.snapshot;
+  const askPending = async (): Promise<Snapshot['pending']> =>
+    due.has('pending') ? await round.list(jobsQuery('pending', 'p', tools), pending) : pending;
+  // Before the list of running jobs: one that starts between the two is in both, not in neither.
+  const isProbe = before.history.running.unreachable;
+  if (!isProbe) pending = await askPending();
   if (due.has('running')) running = await round.list(jobsQuery('running', 'rs', tools), running);
   if (due.has('hosts')) hosts = await round.list(hostsQuery(tools), hosts);
   if (due.has('details')) details = await round.details(running, details);
-  if (due.has('pending')) pending = await round.list(jobsQuery('pending', 'p', tools), pending);
+  if (isProbe) pending = await askPending();
   const { dialect, history } = round;
-  return { snapshot: { ...before.snapshot, dialect, running, hosts, details, pending }, history };
+  const snapshot = { ...before.snapshot, dialect, running, hosts, details };
+  return { snapshot: { ...snapshot, pending: pending && withoutStarted(pending, running) }, history };
+}
+
+/** The waiting jobs without those that have started since; of an array job, tasks may wait beside those that run. */
+function withoutStarted(pending: Answer<readonly ListedJob[]>, running: Snapshot['running']): typeof pending {
+  if ((running.at ?? 0) < (pending.at ?? 0)) return pending;
+  const started = new Set(running.value.map(({ job }) => job));
+  const waits = ({ job, tasks }: ListedJob): boolean => tasks !== null || !started.has(job);
+  return pending.value.every(waits) ? pending : { ...pending, value: pending.value.filter(waits) };
 }
 
 /** A query for a list that one of Grid Engine's clients prints. */
@@ -161,8 +175,12 @@ class PollRound {
     last: Answer<readonly T[]> | null,
   ): Promise<Answer<readonly T[]>> {
     if (this.#isStopped()) return last ?? EMPTY;
-    if (this.#obstacle !== null) return failed(last, [], this.#obstacle, last?.triedAt ?? null);
     const triedAt = this.tools.now();
+    if (this.#obstacle !== null) {
+      if (query !== 'running') return failed(last, [], this.#obstacle, last?.triedAt ?? null);
+      this.#note(query, { problem: this.#obstacle, tookMs: 0, unreachable: true });
+      return failed(last, [], this.#obstacle, triedAt);
+    }
     const items: T[] = [];
     const answer = await this.tools.run(
       client,

@@ -41,6 +41,6 @@ describe('liveCell', () => {
       for (const answer of [snapshot.running, snapshot.hosts, snapshot.details, snapshot.pending])
         assert.ok(answer?.problem?.startsWith(`qstat did not answer within ${seconds} s`), answer?.problem ?? '');
     }
-    assert.deepEqual(fake.calls('qstat'), ['-u * -s rs -r -ext -urg -xml']);
+    assert.deepEqual(fake.calls('qstat'), ['-u * -s p -r -ext -urg -xml']);
   });
 });

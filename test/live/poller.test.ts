@@ -53,10 +53,26 @@ describe('a poll', () => {
   it('makes only the wanted queries, and the others as soon as they are wanted', async () => {
     const fake = fakeQmaster(healthy(() => [1]));
     const lists = await poll(newPollState('c'), { ...RULES, queries: ['running', 'pending'] }, fake.tools, true);
-    assert.deepEqual(fake.asked, [RUNNING, PENDING]);
+    assert.deepEqual(fake.asked, [PENDING, RUNNING]);
     assert.equal(lists.snapshot.pending?.value.length, 1);
     await polled(fake, lists, true);
     assert.deepEqual(fake.asked, [HOSTS, 'qstat -j 1 -xml']);
+  });
+
+  it('has a job that starts while it asks once, among those that run', async () => {
+    const well = healthy(() => []);
+    const fake = fakeQmaster((client, args) => {
+      if (args[3] === 'p') return { items: [aRow(5), aRow(6), aRow(7, '2-9:1')] };
+      return args[3] === 'rs' ? { items: [aRow(5), aRow(7, '1')] } : well(client, args);
+    });
+    const { running, pending } = (await polled(fake, newPollState('c'), true)).snapshot;
+    assert.deepEqual(
+      [running.value, pending?.value].map((rows) => rows?.map(({ job }) => job)),
+      [
+        [5, 7],
+        [6, 7],
+      ],
+    );
   });
 
   it('asks at once when the clock was set back', async () => {
@@ -124,7 +140,8 @@ describe('a poll', () => {
       fake.now += 1000;
       state = await polled(fake, state, true);
       if (fake.asked.length > 0) tries.push(second);
-      assert.ok(fake.asked.length === 0 || (fake.asked.length === 1 && fake.asked[0] === RUNNING), String(fake.asked));
+      const probe = tries.length > 1 ? RUNNING : PENDING;
+      assert.ok(fake.asked.length === 0 || (fake.asked.length === 1 && fake.asked[0] === probe), String(fake.asked));
     }
     assert.deepEqual(tries, [10, 20, 40, 80, 160, 320, 620, 920, 1220]);
     for (const answer of [
@@ -146,7 +163,7 @@ describe('a poll', () => {
       assert.deepEqual([answer?.at, answer?.problem], [fake.now, null]);
     fake.now += 10_000;
     await polled(fake, state, true);
-    assert.deepEqual(fake.asked, [RUNNING, HOSTS, PENDING]);
+    assert.deepEqual(fake.asked, [PENDING, RUNNING, HOSTS]);
   });
 
   it('has empty answers with the problem where qmaster has never answered', async () => {
@@ -180,7 +197,7 @@ describe('a poll', () => {
     });
     const before = newPollState('c');
     const { snapshot, history } = await poll(before, RULES, fake.tools, true, stop.signal);
-    assert.deepEqual(fake.asked, [RUNNING, HOSTS]);
+    assert.deepEqual(fake.asked, [PENDING, RUNNING, HOSTS]);
     assert.equal(snapshot.running.at, fake.now);
     assert.deepEqual([snapshot.hosts, snapshot.details], [before.snapshot.hosts, before.snapshot.details]);
     assert.equal(history.hosts.failures, 0);

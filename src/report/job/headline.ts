@@ -13,6 +13,7 @@ import { shareTone, type Gauge } from '../screen/gauge';
 import type { NextTime } from '../advice/next-time';
 import type { Screen, Tone } from '../screen/screen';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
+import { askedFor } from '../why/bad-end';
 import type { Cause } from '../why/hypothesis';
 import type { Why } from '../why/why';
 import { wrap } from '../screen/layout';
@@ -108,6 +109,12 @@ export function raiseReason(records: readonly JobRecord[], byOthers: boolean): s
 /** For a job with hosts or tasks that were not sampled. */
 export const NOT_WHOLE = 'Not all of its hosts and tasks were sampled: what it needs is unknown.';
 
+/** Whether the job has its limit from the complex's default or from its queue, as Grid Engine's line shows. */
+function isByDefault({ grid_engine: account }: JobRecord, complex: string): boolean {
+  const asked = account === null ? null : askedFor([account]);
+  return asked !== null && !asked.some(({ name }) => name === complex);
+}
+
 function verdictOf(
   record: JobRecord,
   advice: Advice | null,
@@ -116,7 +123,13 @@ function verdictOf(
   const fit: Fit = fitOf(record);
   if (succeeded(record) === false) return ['warning', 'It failed: what a full run needs is unknown.'];
   if (fit === 'unknown' || fit === 'no-limit') return null;
-  if (advice?.kind === 'lower') return ['warning', `It requested ${asMuch(advice)}.`];
+  if (advice?.kind === 'lower')
+    return [
+      'warning',
+      isByDefault(record, advice.complex)
+        ? `It requested no ${advice.complex}: the default is ${asMuch(advice)}.`
+        : `It requested ${asMuch(advice)}.`,
+    ];
   const close = CLOSENESS[fit];
   if (close !== undefined) return close;
   if (advice?.kind === 'raise') return ['warning', raiseWords(!advice.counted && advice.prediction !== null)];

@@ -82,7 +82,7 @@ function hostParts(records: RunRecords, bad: readonly JobRecord[]): HostPart[] {
  * The requests in the category; null: it is hidden, or there is no accounting line. Grid Engine's categories begin with
  * an option; a server puts a word in place of one that the reader may not see.
  */
-function askedFor(accounts: readonly GridEngineAccount[]): readonly CategoryRequest[] | null {
+export function askedFor(accounts: readonly GridEngineAccount[]): readonly CategoryRequest[] | null {
   if (accounts.length === 0) return null;
   const category = accounts.find((account) => account.category !== null)?.category ?? '';
   return category === '' || category.startsWith('-') ? categoryRequests(category) : null;

@@ -81,6 +81,18 @@ const samples: Readonly<Record<string, JobReport>> = {
   'only-the-master': reportOf(asRuns([mpiMaster(4)])),
 };
 
+it('a job with a limit that it did not request is told so', () => {
+  const words = (category: string | null): string =>
+    renderJob(
+      reportOf(asRuns([{ ...wellWatched, grid_engine: tenMinutesOf({ category }) }])),
+      short,
+      testScreen(),
+    ).join('\n');
+  assert.match(words('-pe smp 2'), /It requested no h_vmem: the default is 8 times its observed peak\./);
+  assert.match(words(null), /It requested no h_vmem: /);
+  assert.match(words('-l h_vmem=4G'), /It requested 8 times its observed peak\./);
+});
+
 describe('renderJob', () => {
   for (const [name, report] of Object.entries(samples)) {
     it(`shows ${name}`, () => assertGolden(name, renderJob(report, full, testScreen())));
