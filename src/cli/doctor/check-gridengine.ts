@@ -175,7 +175,8 @@ function* checkHere(site: Site, places: readonly HookPlace[], state: NodeState):
     );
 }
 
-function* checkParameters(site: Site): Generator<Finding> {
+/** Checks the parameters of Grid Engine that matter to samplers and to the import. */
+export function* checkParameters(site: Site): Generator<Finding> {
   const own = site.locals.get(ownName(site.execHosts) ?? '');
   const here = (name: string): string | null =>
     (own === undefined ? null : configurationValue(own, name)) ?? configurationValue(site.global, name);
@@ -199,6 +200,12 @@ function* checkParameters(site: Site): Generator<Finding> {
     yield note(
       'ENABLE_ADDGRP_KILL',
       'off: processes that leave their job live on after it, and are followed for 30 s only',
+    );
+  if (/(?:^|\s)accounting=(false|0)\b/i.test(here('reporting_params') ?? ''))
+    yield warning(
+      'reporting_params',
+      'accounting=false: Grid Engine writes no accounting, and why jobs ended, or what they requested beside h_vmem, stays unknown',
+      'set accounting=true there (qconf -mconf)',
     );
   const spool = here('execd_spool_dir');
   const network = spool === null || !existsSync(spool) ? null : networkFilesystemOf(spool);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { checkComplexes, hookPlaces } from '../../../src/cli/doctor/check-gridengine';
+import { checkComplexes, hookPlaces, checkParameters } from '../../../src/cli/doctor/check-gridengine';
 import { checkKernel } from '../../../src/cli/doctor/check-kernel';
 import { makeOwnedDirectory } from '../../../src/base/set-owner';
 import { checkLimits } from '../../../src/cli/doctor/check-limits';
@@ -91,6 +91,14 @@ describe('doctor on Grid Engine', () => {
       ['global', 'epilog', undefined],
       ['host ge1', 'epilog', undefined],
     ]);
+  });
+
+  it('names the parameters by which Grid Engine tells less', () => {
+    const global = `${globalText().replace('accounting=true', 'accounting=false')}execd_params ACCT_RESERVED_USAGE=true\n`;
+    const found = briefly([...checkParameters(siteOf({ global }))]);
+    assert.match(found.join('\n'), /^note ACCT_RESERVED_USAGE: set: /m);
+    assert.match(found.join('\n'), /^warning reporting_params: accounting=false: /m);
+    assert.equal(briefly([...checkParameters(siteOf())]).length, 1);
   });
 
   it('names the complexes whose memory requests are read wrongly, and the setting to write', () => {
