@@ -61,6 +61,8 @@ export interface UnfinishedJob extends JobOrTask {
   readonly hosts: readonly Pick<HostView, 'name' | 'capacity' | 'free'>[];
   /** The host with the largest capacity; null: not known, as some host that takes jobs does not show its capacity. */
   readonly largest: LargestHost | null;
+  /** The host whose queues have most slots, free or not; null: not known of some host that takes jobs. */
+  readonly mostSlots: { readonly name: string; readonly slots: number } | null;
   /** Why Grid Engine's details about the job are missing; null: they are there. */
   readonly problem: string | null;
 }
@@ -121,6 +123,16 @@ function largestHost(hosts: readonly HostView[]): LargestHost | null {
   return largest;
 }
 
+function mostSlots(hosts: readonly HostView[]): UnfinishedJob['mostSlots'] {
+  let most: UnfinishedJob['mostSlots'] = null;
+  for (const { name, slots, queues } of hosts) {
+    if (queues.length === 0) continue;
+    if (slots === null) return null;
+    if (slots > (most?.slots ?? 0)) most = { name, slots };
+  }
+  return most;
+}
+
 /** What Grid Engine says about a listed job or task; null: it is not listed. */
 export function unfinishedJob(
   asked: JobOrTask,
@@ -164,6 +176,7 @@ export function unfinishedJob(
       .map(({ name, capacity, free }) => ({ name, capacity, free })),
     // If the reader may not see all jobs, it is not known here whether all requests are known.
     largest: snapshot.hostTotals === undefined ? largestHost(view.hosts) : null,
+    mostSlots: mostSlots(view.hosts),
     problem: details.problem,
   };
 }

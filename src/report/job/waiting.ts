@@ -14,6 +14,7 @@ interface WaitingReasons {
 }
 
 type Offer = Extract<SchedulerMessage, { kind: 'offers' }>;
+type PeSlots = Extract<SchedulerMessage, { kind: 'pe-slots' }>;
 
 /** A command with no-break spaces, so that no line is broken within it. */
 export const command = (text: string): string => text.replaceAll(' ', '\u00a0');
@@ -91,6 +92,15 @@ function placesSentence(why: string, names: readonly string[], screen: Screen): 
   return `${names.length === 0 ? 'Cluster' : listed(names, screen)}: ${meant}.`;
 }
 
+/** With `$pe_slots` a job is on one host; qstat does not say what the allocation rule is. */
+function peSentence({ pe, slots }: PeSlots, { slots: wanted, mostSlots: most }: UnfinishedJob, screen: Screen): string {
+  const name = screen.safe(pe);
+  if (slots > 0 || wanted === null || most === null || wanted <= most.slots)
+    return `The parallel environment ${name} has only ${formatCount(slots)} slots for it now.`;
+  const has = `${screen.safe(most.name)} has most, ${formatCount(most.slots)}`;
+  return `No host has ${formatCount(wanted)} slots (${has}): if ${name} puts a job on one host ($pe_slots), it can't start.`;
+}
+
 function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
   const messages = job.reasons.map(readSchedulerMessage);
   const offers = messages.filter((message) => message.kind === 'offers');
@@ -100,13 +110,7 @@ function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
     ...[...groupBy(offers, ({ complex }) => complex)]
       .filter(([complex]) => complex !== job.complex || !fitsNoHost(job))
       .map(([complex, group]) => offerSentence(complex, group, job, screen)),
-    ...messages.flatMap((message) =>
-      message.kind === 'pe-slots'
-        ? [
-            `The parallel environment ${screen.safe(message.pe)} has only ${formatCount(message.slots)} slots for it now.`,
-          ]
-        : [],
-    ),
+    ...messages.flatMap((message) => (message.kind === 'pe-slots' ? [peSentence(message, job, screen)] : [])),
     ...[...quotas].map(
       (rule) =>
         `The resource quota ${screen.safe(rule)} leaves no room for it now (${command(`qquota -u ${screen.safe(job.owner)}`)}); a request above the quota itself never starts.`,

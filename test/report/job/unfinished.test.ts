@@ -109,6 +109,16 @@ const samples: Readonly<Record<string, UnfinishedJob>> = {
       'queue instance "all.q@node03" dropped because it is temporarily not available',
     ],
   }),
+  'too-many-slots': jobOf({
+    row: { slots: 65, requestedPe: 'smp' },
+    reasons: ['cannot run in PE "smp" because it only offers 0 slots'],
+    changes: {
+      hosts: answer([
+        host('node01', { queues: [queue('all.q', 3, 64)] }),
+        host('node02', { queues: [queue('all.q', 0, 32)] }),
+      ]),
+    },
+  }),
   error: jobOf({ row: { state: 'Eqw' }, detail: { messages: [error] } }),
   'user-hold': jobOf({ row: { state: 'hqw' }, holds: ['user'] }),
   'held-by-others': jobOf({ row: { state: 'hqw' }, holds: ['operator', 'system'] }),
