@@ -25,6 +25,8 @@ const MOST_UNDER_WAY = 8;
  * this host, which may be a proxy's for everybody, at most this many for each connection.
  */
 const MOST_UNREAD_BYTES = 128 * MIB;
+/** For all connections from this host together: above it, those make room whose answers have been unread longest. */
+const MOST_UNREAD_HERE_BYTES = 1024 * MIB;
 
 /**
  * Connections that each of so many servers may have, so that none of them uses up the process's descriptors
@@ -47,7 +49,10 @@ export class ConnectionLimit {
   readonly #refused = new WeakMap<Socket, number>();
   readonly #underWay = new WeakMap<Socket, number>();
   readonly #whose = new WeakMap<Socket, number | string>();
+  /** Those whose first unread answer is oldest come first. */
   readonly #unread = new Map<number | string | Socket, number>();
+  /** Of connections from this host. */
+  #unreadHere = 0;
   /** For each connection what takes its answers out of these bytes again. */
   readonly #releases = new WeakMap<Socket, Set<() => void>>();
 
@@ -139,6 +144,7 @@ export class ConnectionLimit {
         Connection: 'close',
         'Retry-After': '1',
       });
+    if (who === socket) this.#makeRoom(socket, bytes);
     this.#unread.set(who, unread() + bytes);
     const releases = this.#releasesOf(socket);
     const release = (): void => {
@@ -146,9 +152,21 @@ export class ConnectionLimit {
       const left = unread() - bytes;
       if (left > 0) this.#unread.set(who, left);
       else this.#unread.delete(who);
+      if (who === socket) this.#unreadHere -= bytes;
     };
     releases.add(release);
     response.once('close', release);
+  }
+
+  /** Counts bytes for a connection from this host, and closes others if all of them have too much unread. */
+  #makeRoom(socket: Socket, bytes: number): void {
+    this.#unreadHere += bytes;
+    for (const other of this.#unread.keys()) {
+      if (this.#unreadHere <= MOST_UNREAD_HERE_BYTES) return;
+      if (typeof other !== 'object' || other === socket) continue;
+      other.destroy();
+      for (const release of [...this.#releasesOf(other)]) release();
+    }
   }
 
   #releasesOf(socket: Socket): Set<() => void> {

@@ -135,6 +135,20 @@ describe('answers that a client does not read', () => {
     limit.hold(socket, answer(), 200 * MIB);
   });
 
+  it('close the connections from this host that have waited longest, if they are too many together', (t) => {
+    const limit = newLimit();
+    const sockets = Array.from({ length: 12 }, () => {
+      const socket = new Socket();
+      t.after(() => socket.destroy());
+      limit.hold(socket, new ServerResponse(new IncomingMessage(socket)), 100 * MIB);
+      return socket;
+    });
+    assert.deepEqual(
+      sockets.map(({ destroyed }) => destroyed),
+      sockets.map((_socket, index) => index < 2),
+    );
+  });
+
   it('count no longer once the connection has closed, whether they were sent, waited or were still made', async (t) => {
     const limit = newLimit();
     const answerOn = (socket: Socket): ServerResponse => new ServerResponse(new IncomingMessage(socket));
