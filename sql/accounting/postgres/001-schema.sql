@@ -302,7 +302,8 @@ CREATE TABLE node (
   failing_sources    text NOT NULL,     -- JSON: [{source, reason}]
   heartbeat_at           bigint NOT NULL,   -- by the clock of this server
   clock_offset_ms    bigint NOT NULL,   -- the host's clock minus this server's
-  PRIMARY KEY (cluster, host)
+  PRIMARY KEY (cluster, host),
+  CHECK (octet_length(version || scope || failing_sources) <= 1048576)
 );
 
 -- Puts accounts ([{...}, ...], the published JSON) into the inbox; the hooks may only call this and the next function.

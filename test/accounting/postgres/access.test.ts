@@ -189,6 +189,8 @@ describe('access to an accounting DB in PostgreSQL', { skip: noPostgres }, () =>
     );
     const large = `'${JSON.stringify(job(20, T0))}' || jsonb_build_object('more', repeat('x', 1048576))`;
     await assert.rejects(attempt('hooks', `SELECT qmemacct.deliver(jsonb_build_array(${large}))`), /check constraint/);
+    const host = `'${JSON.stringify(nodeRow(statusOf('node3')))}' || jsonb_build_object('version', repeat('x', 1048576))`;
+    await assert.rejects(attempt('hooks', `SELECT qmemacct.heartbeat(${host}, 1000)`), /check constraint/);
     const forged = {
       ...job(1, T0 + 9),
       trust: 'self-reported' as const,
