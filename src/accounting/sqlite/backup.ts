@@ -13,8 +13,8 @@ const CHUNK_BYTES = 4 * MIB;
 function requirePlace(path: string, to: string): void {
   const there = lstatSync(to, { throwIfNoEntry: false });
   if (there === undefined) return;
-  const { dev, ino } = statSync(path);
-  if (there.dev === dev && there.ino === ino)
+  const store = statSync(path, { throwIfNoEntry: false });
+  if (there.dev === store?.dev && there.ino === store.ino)
     throw new UserError(`${to}: it is the accounting DB itself`, { hint: 'name another file' });
   if (!there.isFile()) throw new UserError(`${to}: it is not a regular file`, { hint: 'name a file' });
 }
