@@ -114,6 +114,7 @@ export async function poll(
   const askPending = async (): Promise<Snapshot['pending']> =>
     due.has('pending') ? await round.list(jobsQuery('pending', 'p', tools), pending) : pending;
   // Before the list of running jobs: one that starts between the two is in both, not in neither.
+  // Where qmaster did not answer, the running jobs show first whether it does now.
   const isProbe = before.history.running.unreachable;
   if (!isProbe) pending = await askPending();
   if (due.has('running')) running = await round.list(jobsQuery('running', 'rs', tools), running);

@@ -110,29 +110,34 @@ const endCells = (record: JobRecord): readonly Cell[] => [
 
 const USUAL_NOTES = JSON.stringify([NOT_SEEN]);
 
-const [HOST, OWNER, JOB_NAME, ACCOUNT, QUEUE, PROJECT, PE] = [0, 1, 2, 3, 4, 5, 6];
-const [CATEGORY, SUBMIT_COMMAND, DELETED_BY] = [8, 9, 10];
-
 const asMs = (seconds: number): number => Math.round(seconds * 1000);
 
 const same = (text: string): string => text;
 const unlessEmpty = (text: string): string | null => (text === '' ? null : clipText(text));
 
-/** Of each text of a line its dictionary, and what a record has of it; null: nothing. In the order of TEXT_COLUMNS. */
-const TEXT_IDS = [
-  ['host', (host) => lineHost({ host })],
-  ['owner', unlessEmpty],
-  ['job_name', unlessEmpty],
-  ['account', unlessEmpty],
-  ['queue', (queue) => lineQueue({ queue })],
-  ['project', same],
-  ['pe', same],
-  null,
-  ['category', unlessEmpty],
-  ['submit_command', unlessEmpty],
-  ['owner', unlessEmpty],
-  null,
-] as const satisfies readonly (readonly [Dictionary, (text: string) => string | null] | null)[];
+/** A text of a line: its column in the table, its dictionary, and what a record has of it; null: nothing. */
+interface TextOfLine {
+  readonly column: number;
+  readonly dictionary: Dictionary;
+  readonly textOf: (text: string) => string | null;
+}
+
+const textOfLine = (
+  name: (typeof TEXT_COLUMNS)[number],
+  dictionary: Dictionary,
+  textOf: TextOfLine['textOf'],
+): TextOfLine => ({ column: TEXT_COLUMNS.indexOf(name), dictionary, textOf });
+
+const HOST = textOfLine('host', 'host', (host) => lineHost({ host }));
+const OWNER = textOfLine('owner', 'owner', unlessEmpty);
+const JOB_NAME = textOfLine('jobName', 'job_name', unlessEmpty);
+const ACCOUNT = textOfLine('account', 'account', unlessEmpty);
+const QUEUE = textOfLine('queue', 'queue', (queue) => lineQueue({ queue }));
+const PROJECT = textOfLine('project', 'project', same);
+const PE = textOfLine('pe', 'pe', same);
+const CATEGORY = textOfLine('category', 'category', unlessEmpty);
+const SUBMIT_COMMAND = textOfLine('submitCommand', 'submit_command', unlessEmpty);
+const DELETED_BY = textOfLine('deletedBy', 'owner', unlessEmpty);
 
 /** In `LineRows.ids`: a record has nothing of the text. */
 const NOTHING = -(2 ** 31);
@@ -279,21 +284,18 @@ export class LineRows {
   }
 
   /** The number of a text in its dictionary; null: a record has nothing of it. */
-  private idOf(line: TableLine, column: number): number | null {
+  private idOf(line: TableLine, { column, dictionary, textOf }: TextOfLine): number | null {
     const word = line.word(column);
     if (word === 0) return null;
     const { words } = line.table;
     if (line.table !== this.table) this.turnTo(line.table);
     const at = column * words.length + word;
     let id = this.ids[at] ?? 0;
-    if (id === 0) this.ids[at] = id = this.lookUp(column, words[word] ?? '');
+    if (id === 0) {
+      const text = textOf(words[word] ?? '');
+      this.ids[at] = id = text === null ? NOTHING : this.words.intern(dictionary, text);
+    }
     return id === NOTHING ? null : id;
-  }
-
-  private lookUp(column: number, word: string): number {
-    const [dictionary, textOf] = TEXT_IDS[column] ?? [];
-    const text = textOf?.(word) ?? null;
-    return dictionary === undefined || text === null ? NOTHING : this.words.intern(dictionary, text);
   }
 
   private turnTo(table: PackedLines): void {

@@ -71,7 +71,7 @@ export async function backUp(path: string, to: string, work: LongWork): Promise<
   const copy = join(dirname(to), `.${basename(to)}.${process.pid}.new`);
   try {
     requirePlace(path, to);
-    // By its descriptor only: whoever owns the directory could put another file, or a link, in place of it.
+    // By its descriptor only: the owner of the directory could put another file, or a link, in place of it.
     const file = await open(copy, 'wx', 0o600);
     try {
       // Not SQLite's own backup: page by page it takes three times as long, while deliveries wait.

@@ -185,8 +185,8 @@ const withoutShepherd = (record: JobRecord): JobRecord =>
 
 /** The records of one run of a job put together. */
 export function wholeOf(measured: RunRecords): JobWhole {
-  const [first, ...others] = [withoutShepherd(measured[0]), ...measured.slice(1).map(withoutShepherd)];
-  const records: RunRecords = [first, ...others];
+  const first = withoutShepherd(measured[0]);
+  const records: RunRecords = [first, ...measured.slice(1).map(withoutShepherd)];
   if (!isParallel(records))
     return {
       records,

@@ -30,7 +30,7 @@ const MOST_UNREAD_HERE_BYTES = 1024 * MIB;
 
 /**
  * Connections that each of so many servers may have, so that none of them uses up the process's descriptors
- * (`descriptors`: RLIMIT_NOFILE): whoever reaches HTTP could keep everybody from the unix socket.
+ * (`descriptors`: RLIMIT_NOFILE): clients of TCP could keep everybody from the unix socket.
  */
 export const mostConnections = (descriptors: number, servers: number): number =>
   Math.max(1, Math.min(MOST_CONNECTIONS, Math.floor((descriptors - SPARE_DESCRIPTORS) / servers)));
