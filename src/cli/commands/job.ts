@@ -45,6 +45,7 @@ import {
 } from '../job/find-job';
 import { renderUnfinished, unfinishedLine } from '../../report/job/unfinished';
 import { mayBeUnfinished, mayRunOn, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
+import { withStates } from '../job/listed-states';
 import { arrayLines, findArray, type ArrayContext } from '../job/array-screen';
 import { realLiveSources, type LiveSources } from '../live/sources';
 import { outputFormat, screenOf, textOrJson, warn, writeLines, writePieces } from '../output';
@@ -364,7 +365,8 @@ async function writeFound(found: Found, options: JobOptions, context: JobContext
   const format = outputFormat(options);
   const whole = format === 'csv' ? [] : await withArrays(found.reports, settings, live, terminal.now());
   if (format === 'text') {
-    renderText({ ...found, reports: whole }, options, settings, terminal);
+    const reports = await withStates(whole, settings, live, terminal.now());
+    renderText({ ...found, reports }, options, settings, terminal);
     return;
   }
   const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);

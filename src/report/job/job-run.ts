@@ -12,6 +12,8 @@ export interface JobRun extends Pick<JobAttempt, 'record' | 'attempt' | 'incarna
   readonly prediction?: Prediction;
   /** The classes of this run by the site's rules; left out: it was not judged. */
   readonly classes?: Classes;
+  /** The letters of its state in Grid Engine's list; left out: the list was not asked for, or does not have it. */
+  readonly state?: string;
 }
 
 /** The only run of a job, from its record. */

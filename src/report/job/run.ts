@@ -5,7 +5,7 @@ import { renderConsumption, renderRequests } from './usage';
 import { describeEnding, endingLabel, endingSignal, endUnknown, succeeded, signalName } from './ending';
 import { renderGauges } from '../screen/gauge';
 import { renderGridEngine, wholeAccount } from './grid-engine';
-import { heartbeatOf, runningLabel, renderTrend } from './running';
+import { heartbeatOf, renderTrend, runningLabel, suspendedBy } from './running';
 import { endingTone, jobGauges } from './headline';
 import { renderHostTable } from './host-table';
 import { latestRuns, predictionOf, type JobRun, type JobViewOptions } from './job-run';
@@ -34,12 +34,16 @@ export function latestRun(runs: readonly JobRun[], screen: Screen, dialect?: Dia
   if (whole === null) return null;
   const why = whyEnded(whole.records, wordsOf(screen), dialect);
   const next = nextTime(whole.needs, [why], predictionOf(latest));
-  return { latest, whole, why, next, classes: latest[0]?.classes ?? null };
+  const { classes = null, state = '' } = latest[0] ?? {};
+  return { latest, whole, why, next, classes, state };
 }
 
-/** The job's state, for the right end of its title. */
-export function statusText(record: JobRecord, screen: Screen): string {
-  if (record.status === 'running') return runningLabel(record, screen);
+/** The job's state, for the right end of its title; `state`: Grid Engine's letters. */
+export function statusText(record: JobRecord, screen: Screen, state = ''): string {
+  if (record.status === 'running') {
+    const suspended = suspendedBy(state, record.job_id).length > 0 && !heartbeatOf(record, screen)?.silent;
+    return suspended ? 'suspended' : runningLabel(record, screen);
+  }
   if (endUnknown(record)) return record.status;
   const signal = endingSignal(record);
   if (signal > 0) return `killed by ${signalName(signal)}`;
@@ -69,14 +73,17 @@ export function warningWords(record: JobRecord, screen: Screen): string | null {
   }
 }
 
-/** The words of `warningWords`, wrapped to the screen. */
-export function renderWarning(record: JobRecord, screen: Screen): string[] {
+/** The words of `warningWords`, and what suspends the job, wrapped to the screen. */
+export function renderWarning(record: JobRecord, screen: Screen, state: string): string[] {
   const words = warningWords(record, screen);
-  return words === null ? [] : wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`);
+  const suspended = record.status === 'running' ? suspendedBy(state, record.job_id) : [];
+  return [...suspended, ...(words === null ? [] : [words])]
+    .flatMap((sentence) => wrap(sentence, screen.width - 2))
+    .map((line) => `  ${screen.style.warning(line)}`);
 }
 
 /** Who, what, where and when, in two lines. */
-export function renderTitle(whole: JobWhole, screen: Screen): string[] {
+export function renderTitle(whole: JobWhole, screen: Screen, state: string): string[] {
   const { style, glyphs } = screen;
   const { total } = whole;
   const name = total.job_name === null ? '' : `  ${screen.safe(total.job_name)}`;
@@ -84,7 +91,7 @@ export function renderTitle(whole: JobWhole, screen: Screen): string[] {
   return [
     spread(
       `Job ${jobLabel(total, screen)}${name}`,
-      statusText(total, screen),
+      statusText(total, screen, state),
       screen,
       style.title,
       style[endingTone(total)],
@@ -127,7 +134,7 @@ function mastersOf(runs: readonly JobRun[]): readonly JobRun[] {
 export function renderRun(runs: readonly JobRun[], options: JobViewOptions, screen: Screen): string[] {
   const run = latestRun(runs, screen, options.dialect);
   if (run === null) return [];
-  const { latest, whole, why, next, classes } = run;
+  const { latest, whole, why, next, classes, state } = run;
   const { records, sum, total, fullest } = whole;
   const room = screen.width - SECTION_INDENT;
   const section = (name: string, lines: readonly string[]): string[] => blank(renderSection(name, lines, screen));
@@ -135,8 +142,8 @@ export function renderRun(runs: readonly JobRun[], options: JobViewOptions, scre
   const earlier = options.allTasks ? runs : mastersOf(runs);
   const isOnly = latest.length === runs.length;
   return [
-    ...renderTitle(whole, screen),
-    ...blank([...renderWarning(total, screen), ...renderTrend(whole, screen)]),
+    ...renderTitle(whole, screen, state),
+    ...blank([...renderWarning(total, screen, state), ...renderTrend(whole, screen)]),
     ...blank(
       withoutFirstBlank([
         ...renderGauges(jobGauges(whole, screen), screen),

@@ -6,7 +6,7 @@ import { endOf } from '../../record/record-end';
 import { sumOfSeries } from '../../record/sum-of-series';
 import { formatClock, formatDay, formatMinute, formatMoment } from '../format/local-time';
 import { formatBytes, formatDuration } from '../format/units';
-import { wrap } from '../screen/layout';
+import { unbroken, wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import type { JobWhole } from './job-whole';
 
@@ -77,6 +77,16 @@ export function heartbeatOf(record: JobRecord, screen: Screen): Heartbeat | null
   if (seconds <= FRESH_SECONDS) return null;
   return { seconds, silent: seconds > MISSED_HEARTBEATS * (screen.heartbeatSeconds || USUAL_HEARTBEAT) };
 }
+
+const SUSPENDERS: readonly (readonly [letter: string, words: (job: number) => string])[] = [
+  ['s', (job) => `Its owner or an admin has suspended it; ${unbroken(`qmod -usj ${job}`)} lets it go on.`],
+  ['S', () => 'Its queue is suspended: by an admin, by a calendar, or while jobs run in a queue above it.'],
+  ['T', () => 'Its queue suspends it while the load of its host is too high (suspend_thresholds).'],
+];
+
+/** What suspends a job with these state letters of Grid Engine; empty: nothing does. */
+export const suspendedBy = (letters: string, job: number): readonly string[] =>
+  SUSPENDERS.flatMap(([letter, words]) => (letters.includes(letter) ? [words(job)] : []));
 
 /** "running", "running, 43 s ago", "no heartbeat since 2026-11-20 13:02:11". */
 export function runningLabel(record: JobRecord, screen: Screen): string {

@@ -165,7 +165,7 @@ export function renderSummary(
 ): string[] {
   const run = latestRun(runs, screen, dialect);
   if (run === null) return [];
-  const { whole, why, next, classes } = run;
+  const { whole, why, next, classes, state } = run;
   const { total } = whole;
   const attempts = new Set(runs.map(({ attempt }) => attempt)).size;
   const wait = attempts > 1 ? null : queueWait(total);
@@ -173,8 +173,8 @@ export function renderSummary(
   const again = attempts > 1 ? `Run ${attempts} times; this is the last run. ` : waited;
   const verdict = renderWholeFit(whole, next, screen, why);
   const start = [
-    ...renderTitle(whole, screen),
-    ...blank([...renderWarning(total, screen), ...renderTrend(whole, screen)]),
+    ...renderTitle(whole, screen, state),
+    ...blank([...renderWarning(total, screen, state), ...renderTrend(whole, screen)]),
     ...blank(renderMeasured(whole, screen)),
     ...verdict,
     ...renderWorstClass(classes, verdict.length > 0, screen),
@@ -196,7 +196,7 @@ export function renderSummary(
 export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Dialect | undefined): string[] {
   const run = latestRun(runs, screen, dialect);
   if (run === null) return [];
-  const { latest, whole, why, next } = run;
+  const { latest, whole, why, next, state } = run;
   const { total } = whole;
   const fits = adviseRequest(whole.needs, predictionOf(latest))?.kind === 'keep';
   const [memory, ...others] = measuredRows(whole, screen);
@@ -212,7 +212,7 @@ export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Di
       screen.width,
       screen.glyphs.ellipsis,
     ),
-    truncate(`State: ${statusText(total, screen)}${cause}`, screen.width, screen.glyphs.ellipsis),
+    truncate(`State: ${statusText(total, screen, state)}${cause}`, screen.width, screen.glyphs.ellipsis),
     line('Elapsed', time),
     line('CPU', cpu),
     line('Memory', memory),

@@ -7,12 +7,13 @@ import { formatCount, plural } from '../format/units';
 import { jobNumber } from '../live/labels';
 import { JOB_COLUMNS } from '../live/jobs-table';
 import { chooseColumns, renderRows, runningFor } from '../live/live-column';
-import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
+import { renderSection, SECTION_INDENT, unbroken, wrap } from '../screen/layout';
 import { truncate } from '../screen/text-width';
 import type { Screen, Tone } from '../screen/screen';
 import { blank } from './run';
+import { suspendedBy } from './running';
 import { placeWords, spread } from './title';
-import { command, fitsNoHost, waitingReasons } from './waiting';
+import { fitsNoHost, waitingReasons } from './waiting';
 
 /** The states of a job that has not ended, the most urgent first. */
 const STATES = ['error', 'deleted', 'suspended', 'running', 'in transfer', 'held', 'dependent', 'waiting'] as const;
@@ -48,9 +49,9 @@ interface Explained {
 }
 
 const RELEASES: Readonly<Record<Hold, (job: number) => string>> = {
-  user: (job) => `Its owner holds it; ${command(`qrls ${job}`)} releases it.`,
-  operator: (job) => `An operator holds it; an operator releases it: ${command(`qrls -h o ${job}`)}`,
-  system: (job) => `A manager holds it; a manager releases it: ${command(`qrls -h s ${job}`)}`,
+  user: (job) => `Its owner holds it; ${unbroken(`qrls ${job}`)} releases it.`,
+  operator: (job) => `An operator holds it; an operator releases it: ${unbroken(`qrls -h o ${job}`)}`,
+  system: (job) => `A manager holds it; a manager releases it: ${unbroken(`qrls -h s ${job}`)}`,
 };
 
 function explainError({ job, errors }: UnfinishedJob, screen: Screen): Explained {
@@ -59,7 +60,7 @@ function explainError({ job, errors }: UnfinishedJob, screen: Screen): Explained
   return {
     tone: 'bad',
     words: words.map((text) => (causes.length === 0 ? text : `Its start failed: ${text}`)),
-    next: `Grid Engine does not try again by itself. When the cause is fixed: ${command(`qmod -cj ${job}`)}`,
+    next: `Grid Engine does not try again by itself. When the cause is fixed: ${unbroken(`qmod -cj ${job}`)}`,
   };
 }
 
@@ -67,7 +68,7 @@ function explainHeld({ job, holds }: UnfinishedJob): Explained {
   const words = holds.map((hold) => RELEASES[hold](job));
   return {
     tone: 'warning',
-    words: words.length === 0 ? [`It is held; ${command(`qrls ${job}`)} releases it.`] : words,
+    words: words.length === 0 ? [`It is held; ${unbroken(`qrls ${job}`)} releases it.`] : words,
     next: null,
   };
 }
@@ -101,25 +102,18 @@ function explainWaiting(job: UnfinishedJob, screen: Screen): Explained | null {
     tone: reasons.fitsNoHost ? 'bad' : 'warning',
     words: reasons.sentences,
     next: reasons.fitsNoHost
-      ? `Submit it again with a smaller request, and delete this one: ${command(`qdel ${job.job}`)}`
+      ? `Submit it again with a smaller request, and delete this one: ${unbroken(`qdel ${job.job}`)}`
       : null,
   };
 }
 
 const UNRECORDED = "It has no record yet: these are Grid Engine's own figures.";
 
-const SUSPENDERS: readonly (readonly [letter: string, words: (job: number) => string])[] = [
-  ['s', (job) => `Its owner or an admin has suspended it; ${command(`qmod -usj ${job}`)} lets it go on.`],
-  ['S', () => 'Its queue is suspended: by an admin, by a calendar, or while jobs run in a queue above it.'],
-  ['T', () => 'Its queue suspends it while the load of its host is too high (suspend_thresholds).'],
-];
-
 function explainSuspended(job: UnfinishedJob): Explained {
-  const by = SUSPENDERS.filter(([letter]) => job.running.some(({ state }) => state.includes(letter)));
-  const words = by.map(([, explained]) => explained(job.job));
+  const letters = job.running.map(({ state }) => state).join('');
   return {
     tone: 'warning',
-    words: [...words, ...(statesOf(job).includes('running') ? [] : [UNRECORDED])],
+    words: [...suspendedBy(letters, job.job), ...(statesOf(job).includes('running') ? [] : [UNRECORDED])],
     next: null,
   };
 }
@@ -133,7 +127,7 @@ function explain(state: UnfinishedState, job: UnfinishedJob, screen: Screen): Ex
       return {
         tone: 'warning',
         words: ['It is being deleted (qdel).'],
-        next: `If it stays for minutes, an admin can remove it: ${command(`qdel -f ${job.job}`)}`,
+        next: `If it stays for minutes, an admin can remove it: ${unbroken(`qdel -f ${job.job}`)}`,
       };
     case 'in transfer':
       return { tone: 'good', words: ['It is being sent to its host.'], next: null };
@@ -154,7 +148,7 @@ function explain(state: UnfinishedState, job: UnfinishedJob, screen: Screen): Ex
 
 function renderExplained({ tone, words, next }: Explained, screen: Screen): string[] {
   const { style, glyphs } = screen;
-  const lines = (text: string): string[] => wrap(text, screen.width - 2).map((line) => line.replaceAll('\u00a0', ' '));
+  const lines = (text: string): string[] => wrap(text, screen.width - 2);
   return [
     ...words.flatMap(lines).map((line) => `  ${style[tone](line)}`),
     ...(next === null ? [] : lines(`${glyphs.advice} ${next}`).map((line) => `  ${line}`)),
@@ -252,8 +246,8 @@ export function renderUnfinished(job: UnfinishedJob, screen: Screen, full = fals
 export function unfinishedLine(job: UnfinishedJob, screen: Screen): string {
   const states = statesOf(job);
   const [why = ''] = states.flatMap((state) => explain(state, job, screen)?.words ?? []);
-  const line = `Job ${jobNumber(job)}  ${screen.safe(job.name)}: ${states.map((state) => WORDS[state]).join(', ')}. ${why.replaceAll('\u00a0', ' ')}`;
-  return truncate(line, screen.width, screen.glyphs.ellipsis);
+  const line = `Job ${jobNumber(job)}  ${screen.safe(job.name)}: ${states.map((state) => WORDS[state]).join(', ')}. ${why}`;
+  return truncate(wrap(line, Infinity).join(''), screen.width, screen.glyphs.ellipsis);
 }
 
 /** An unfinished job as an object for JSON. */

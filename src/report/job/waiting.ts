@@ -3,6 +3,7 @@ import { parseMemorySize } from '../../gridengine/memory-size';
 import { readSchedulerMessage, type SchedulerMessage } from '../../gridengine/qstat/scheduler-message';
 import { canStart, type UnfinishedJob } from '../../live/unfinished-job';
 import { formatBytes, formatCount, formatRequested } from '../format/units';
+import { unbroken } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 
 /** Why a job that could start has not been started. */
@@ -15,9 +16,6 @@ interface WaitingReasons {
 
 type Offer = Extract<SchedulerMessage, { kind: 'offers' }>;
 type PeSlots = Extract<SchedulerMessage, { kind: 'pe-slots' }>;
-
-/** A command with no-break spaces, so that no line is broken within it. */
-export const command = (text: string): string => text.replaceAll(' ', '\u00a0');
 
 /** At most so many places are named in a sentence, and at most so many sentences are said about a job. */
 const PLACES = 3;
@@ -88,7 +86,7 @@ const NOT_AVAILABLE = 'temporarily not available';
 
 function placesSentence(why: string, names: readonly string[], screen: Screen): string {
   const meant =
-    why === NOT_AVAILABLE ? `suspended, in error, or its host is down (${command('qstat -f')})` : screen.safe(why);
+    why === NOT_AVAILABLE ? `suspended, in error, or its host is down (${unbroken('qstat -f')})` : screen.safe(why);
   return `${names.length === 0 ? 'Cluster' : listed(names, screen)}: ${meant}.`;
 }
 
@@ -113,7 +111,7 @@ function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
     ...messages.flatMap((message) => (message.kind === 'pe-slots' ? [peSentence(message, job, screen)] : [])),
     ...[...quotas].map(
       (rule) =>
-        `The resource quota ${screen.safe(rule)} leaves no room for it now (${command(`qquota -u ${screen.safe(job.owner)}`)}); a request above the quota itself never starts.`,
+        `The resource quota ${screen.safe(rule)} leaves no room for it now (${unbroken(`qquota -u ${screen.safe(job.owner)}`)}); a request above the quota itself never starts.`,
     ),
     ...[...groupBy(places, ({ why }) => why)].map(([why, group]) =>
       placesSentence(
@@ -135,10 +133,10 @@ export function waitingReasons(job: UnfinishedJob, screen: Screen): WaitingReaso
   if (sentences.length === 0)
     sentences.push(
       off
-        ? `This scheduler records no reasons (schedd_job_info false); it checks at once with: ${command(`qalter -w p ${job.job}`)}`
+        ? `This scheduler records no reasons (schedd_job_info false); it checks at once with: ${unbroken(`qalter -w p ${job.job}`)}`
         : 'Grid Engine gives no reason: the next scheduling run may start it.',
     );
   const left = sentences.length - SENTENCES;
-  const more = left > 0 ? [`${formatCount(left)} more reasons: ${command(`qstat -j ${job.job}`)}`] : [];
+  const more = left > 0 ? [`${formatCount(left)} more reasons: ${unbroken(`qstat -j ${job.job}`)}`] : [];
   return { fitsNoHost: never, sentences: [...sentences.slice(0, SENTENCES), ...more] };
 }

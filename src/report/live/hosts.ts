@@ -1,7 +1,7 @@
 import { H_VMEM } from '../../gridengine/memory-complex';
 import type { ClusterView, HostView } from '../../live/cluster-view';
 import type { Screen } from '../screen/screen';
-import { wrap } from '../screen/layout';
+import { unbroken, wrap } from '../screen/layout';
 import { renderHeadline } from './headline';
 import { describeTotals, totalHosts } from './host-totals';
 import { HOST_COLUMNS } from './hosts-table';
@@ -101,7 +101,7 @@ const TOTALS_INDENT = 10;
 
 /** Wraps a line; a number stays on the line of its unit. */
 function wrapIndented(line: string, screen: Screen): string[] {
-  return wrap(line.replace(/(\d) (?=[%BKMGTPE])/g, '$1\u00a0'), screen.width - TOTALS_INDENT)
-    .map((part) => part.replaceAll('\u00a0', ' '))
-    .map((part, index) => (index === 0 ? part : ' '.repeat(TOTALS_INDENT) + part));
+  return wrap(line.replace(/\d (?=[%BKMGTPE])/g, unbroken), screen.width - TOTALS_INDENT).map((part, index) =>
+    index === 0 ? part : ' '.repeat(TOTALS_INDENT) + part,
+  );
 }

@@ -11,6 +11,11 @@ export function renderSection(name: string, lines: readonly string[], screen: Sc
   );
 }
 
+const NO_BREAK = '\u00a0';
+
+/** A text in which `wrap` breaks no line. */
+export const unbroken = (text: string): string => text.replaceAll(' ', NO_BREAK);
+
 /** Lines of at most `width` columns, broken at blanks only: a longer word stays whole. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
@@ -22,5 +27,5 @@ export function wrap(text: string, width: number): string[] {
       line = word;
     } else line = longer;
   }
-  return [...lines, line];
+  return [...lines, line].map((one) => one.replaceAll(NO_BREAK, ' '));
 }

@@ -124,10 +124,10 @@ describe('qmemacct job for an array job with tasks to come', () => {
     assert.match(await answered(env), /\n {2}1,200 of 3,000 tasks have ended, 1 runs, 1,799 to come\n$/);
   });
 
-  it('does not ask qstat for one task, for another accounting DB, or for CSV', async () => {
+  it('does not ask qstat for a task that has ended, for another accounting DB, or for CSV', async () => {
     const env = await makeSite('unasked', answersFor('unasked'), records(HOUR));
     assert.deepEqual(await arrays(env, `${JOB}.3`), []);
-    assert.doesNotMatch(await job(env, `${JOB}.3`), LINE);
+    assert.doesNotMatch(await job(env, `${JOB}.2`), LINE);
     const database = join(directory, 'unasked', 'accounting.db');
     assert.deepEqual(await arrays(env, JOB, '--accounting', database), [{ ...known, to_come: null }]);
     await job(env, JOB, '--csv');

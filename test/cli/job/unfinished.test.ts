@@ -7,8 +7,8 @@ import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { showJobs, type JobOptions } from '../../../src/cli/commands/job';
 import type { LiveSources } from '../../../src/cli/live/sources';
 import { aDetail, fakeQmaster } from '../../live/fake-qmaster';
-import { answer, host, snapshot, waiting } from '../../live/snapshots';
-import { killedAtLimit, ordinary } from '../../report/sample-records';
+import { answer, host, listed, snapshot, waiting } from '../../live/snapshots';
+import { killedAtLimit, ordinary, running } from '../../report/sample-records';
 import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeLiveSources } from '../fake-live-sources';
@@ -28,6 +28,10 @@ const mine = waiting(9003, { name: 'mine', owner: userInfo().username });
 /** Exit status 100 has put this job into the error state. */
 const failed = { ...ordinary, job_id: FAILED, run_id: '9.9002.1', exit_status: 100, ended_at: '2026-11-21T11:00:00Z' };
 
+/** Grid Engine has suspended this job, as the admin has its queue. */
+const suspended = { ...running, cluster: snapshot().cluster, revision: Date.UTC(2026, 10, 21, 11, 59, 50) };
+const suspendedRow = listed(suspended.job_id, 'all.q@node01', { state: 'sS', submittedAt: null });
+
 /** One task of the array has ended for good, as Grid Engine's accounting says, too. */
 const killed = { ...killedAtLimit, job_id: ARRAY, task_id: 3, run_id: '9.9004.3', ended_at: '2026-11-21T11:00:00Z' };
 
@@ -35,7 +39,11 @@ before(async () => {
   const database = join(directory, 'accounting.db');
   writeFileSync(config, `accounting = "${database}"\nserve_socket = "${directory}/s"\nrun_dir = "${directory}"\n`);
   const store = openSqliteStore(database, 0o600);
-  assert.ok((await store.merge([failed, ordinary, killed, { ...killed, trust: 'accounting' }])).every(({ ok }) => ok));
+  assert.ok(
+    (await store.merge([failed, ordinary, suspended, killed, { ...killed, trust: 'accounting' }])).every(
+      ({ ok }) => ok,
+    ),
+  );
   await store.close();
 });
 
@@ -52,7 +60,9 @@ async function job(words: readonly string[], options: Partial<JobOptions> = {}):
   });
   const pending = [waiting(HELD, { state: 'hqw', owner: 'bob' }), waiting(FAILED, { state: 'Eqw' }), mine, ...array];
   const live: LiveSources = {
-    ...fakeLiveSources(snapshot({ hosts: answer([host('node01')]), pending: answer(pending) })),
+    ...fakeLiveSources(
+      snapshot({ hosts: answer([host('node01')]), running: answer([suspendedRow]), pending: answer(pending) }),
+    ),
     tools: () => Promise.resolve(qmaster.tools),
   };
   const terminal = fakeTerminal({ env: { LANG: 'C.UTF-8', HOME: directory } });
@@ -123,6 +133,17 @@ describe('qmemacct job for a job that has not ended', () => {
       ],
     );
     assert.equal((await job([`${ARRAY}.9`])).status, 1);
+  });
+
+  it('says what suspends a job that runs by its record', async () => {
+    const shown = async (options: Partial<JobOptions>): Promise<string> =>
+      (await job([String(suspended.job_id)], options)).terminal.output();
+    assert.match(
+      await shown({}),
+      /^Job 4715 .* suspended\n[^]*suspended it; qmod -usj 4715 lets[^]*Its queue is suspended/,
+    );
+    assert.match(await shown({ brief: true }), /^State: suspended$/m);
+    assert.match(await shown({ accounting: join(directory, 'accounting.db') }), /^Job 4715 .* running\n/);
   });
 
   it('answers --retry for a task that has ended while others wait', async () => {
