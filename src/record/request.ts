@@ -98,10 +98,17 @@ export function limitsKnown(record: JobRecord): boolean {
   return described && !record.notes.some((note) => note.startsWith("Grid Engine's config file"));
 }
 
-/** The complex that a record is judged by; without a request the one that should be requested. */
+/**
+ * The complex that a record is judged by; without a request the one that should be requested: where the site has an order
+ * of its own, the first in it by which memory is reserved.
+ */
 export function complexOf(record: Requests): string {
-  return requestOf(record)?.complex ?? complexesOf(record.request_order)[0] ?? H_VMEM;
+  const { request_order: order } = record;
+  return requestOf(record)?.complex ?? (order === null ? H_VMEM : complexToAskFor(complexesOf(order)));
 }
+
+const complexToAskFor = (order: readonly string[]): string =>
+  order.find((complex) => enforcersOf(complex).length === 0) ?? order[0] ?? H_VMEM;
 
 /** A record with another limit in the request that it is judged by; unchanged if it has no request. */
 export function withLimit<T extends Requests>(record: T, limit: number | null): T {

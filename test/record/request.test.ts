@@ -33,6 +33,10 @@ describe('requestOf', () => {
     assert.equal(limitOf(recordOf({ ...all, request_order: 'constructor' })), null);
     assert.equal(complexOf(recordOf({ request_order: 'site_mem,h_vmem' })), 'site_mem');
     assert.equal(complexOf(recordOf({})), 'h_vmem');
+    const reserving = 'h_vmem,s_vmem,h_data,mem_limit,virtual_free,h_rss,mem_free';
+    assert.equal(complexOf(recordOf({ request_order: reserving })), 'virtual_free', 'nothing requested');
+    assert.equal(complexOf(recordOf({ h_vmem: perSlot(8), request_order: reserving })), 'h_vmem');
+    assert.equal(complexOf(recordOf({ request_order: 's_vmem,h_vmem' })), 's_vmem');
   });
 
   it('takes a request without an amount only if no other has one', () => {
