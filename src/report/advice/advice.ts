@@ -7,7 +7,7 @@ import { measuredUpper } from '../../record/peak-figure';
 import type { Per } from '../../gridengine/memory-request';
 import type { JobRecord } from '../../record/record';
 import { complexOf, limitOf, requestOf } from '../../record/request';
-import { hitLimit, succeeded } from '../job/ending';
+import { hitUsableLimit, succeeded } from '../job/ending';
 import type { Prediction } from './class-advice';
 import { judgedByStoppingLimit, CLOSE_TO_LIMIT, needOf, type Need } from './fit';
 
@@ -94,7 +94,7 @@ export function measure(record: JobRecord): Measured {
   const need = needOf(record);
   const counted = countedHere(record, need);
   const limit = limitOf(record);
-  const isStopped = hitLimit(record);
+  const isStopped = hitUsableLimit(record);
   const stoppedAt = isStopped && record.peak_process_vmem === null ? (limit ?? 0) : 0;
   const bytes = Math.max(need?.bytes ?? 0, counted, stoppedAt);
   return { record, need, counted, isStopped, stoppedAt, limit, slots: slotsOf(record), bytes };

@@ -8,7 +8,7 @@ import { nameClass } from '../../record/name-class';
 import { programsOfRecord } from '../../record/programs';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
-import { hitLimit, succeeded } from '../job/ending';
+import { hitUsableLimit, succeeded } from '../job/ending';
 import { jobKey, latestRuns, recordsOf, type JobRun } from '../job/job-run';
 import { isRun, wholeOf, type RunRecords } from '../job/job-whole';
 import type { Cause } from '../why/hypothesis';
@@ -93,7 +93,7 @@ function memoryRun(run: RunRecords, complex: string | null): MemoryRun | null {
     // A complex that holds 0 by default sets no limit.
     if (allowed > 0) limit = Math.max(limit ?? 0, allowed / slotsOf(record));
   }
-  const wasStopped = limit !== null && needs.some(hitLimit);
+  const wasStopped = limit !== null && needs.some(hitUsableLimit);
   const isWhole = needed > 0 && !hasUnknownPart(needs) && run.some((record) => succeeded(record) === true);
   if (!wasStopped && !isWhole) return null;
   // Written out: members added to a spread object take V8 longer, which counts for hundreds of runs.

@@ -1,6 +1,8 @@
 import { constants } from 'node:os';
+import { killedByMemory as hitLimit } from '../../record/cause';
 import { endingSignal, endUnseen, succeeded } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
+import { isBelowAnyProgram } from '../../record/request';
 
 /** Grid Engine's `failed` codes that a user meets, in words. */
 const FAILED: Readonly<Record<number, string>> = {
@@ -23,8 +25,11 @@ const FAILED: Readonly<Record<number, string>> = {
   100: 'after the job: killed by a signal',
 };
 
-export { killedByMemory as hitLimit } from '../../record/cause';
+export { hitLimit };
 export { endingSignal, succeeded };
+
+/** Whether a record ran into a limit from which its need can be guessed: no program runs with `h_vmem=4`. */
+export const hitUsableLimit = (record: JobRecord): boolean => hitLimit(record) && !isBelowAnyProgram(record);
 
 /** Whether the record's status is all that is known of how the job ended. */
 export const endUnknown = (record: JobRecord): boolean =>

@@ -202,6 +202,11 @@ describe('adviseClass', () => {
     }
     assert.equal(adviseRequest([memory])?.request, 'h_vmem=6G');
 
+    const meaningless = { request_bytes: 4, limit_bytes: 10 * 2 ** 20, per: 'slot' } as const;
+    const nothing = { ...memory, h_vmem: meaningless, peak_rss: null, peak_rss_swap: null, peak_process_vmem: null };
+    assert.equal(advise([nothing], { fields }).memory, null, 'h_vmem=4');
+    assert.equal(adviseRequest([nothing]), null);
+
     const overTime = { ...BAD_ENDS['stopped-at-h_rt'], ...alike, wallclock_seconds: 603 };
     const quick = [1, 2].map((number) => ({ ...modest, ...alike, job_id: number, wallclock_seconds: 60 }));
     for (const records of [[overTime], [...quick, overTime]]) {

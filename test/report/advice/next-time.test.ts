@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { categoryRequests } from '../../../src/gridengine/category-requests';
+import { LEAST_ADDRESS_SPACE } from '../../../src/gridengine/memory-request';
 import { parseMemorySize, parseTime } from '../../../src/gridengine/memory-size';
 import { measure } from '../../../src/report/advice/advice';
 import { ArrayNeeds } from '../../../src/report/advice/array-needs';
@@ -147,9 +148,11 @@ describe('nextTime', () => {
 
   it('never asks for less than was measured, per slot', () => {
     const bytes = fc.integer({ min: 1, max: 2 ** 40 });
+    // With less no program runs that could be measured.
+    const limits = fc.integer({ min: LEAST_ADDRESS_SPACE, max: 2 ** 40 });
     const end = fc.constantFrom({}, KILLED, { exit_status: 134, signal: 6 }, { exit_status: 1 });
     fc.assert(
-      fc.property(bytes, bytes, bytes, fc.integer({ min: 1, max: 64 }), end, (rss, space, limit, slots, ended) => {
+      fc.property(bytes, bytes, limits, fc.integer({ min: 1, max: 64 }), end, (rss, space, limit, slots, ended) => {
         const record = asked('-l h_rt=5000', {
           ...ended,
           host_slots: slots,
