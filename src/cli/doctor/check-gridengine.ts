@@ -26,6 +26,7 @@ import { hookInForce, STAGES } from '../install/hook-plan';
 import { hookDirectory } from '../install/places';
 import { networkFilesystemOf } from '../install/local-path';
 import type { Terminal } from '../terminal';
+import { askSlots, checkGidRange } from './check-gid-range';
 import { checkRootHooks } from './check-root-hooks';
 import { findingsIn, firstOf, type Finding } from './finding';
 import { ownName } from './host-role';
@@ -175,8 +176,8 @@ function* checkHere(site: Site, places: readonly HookPlace[], state: NodeState):
     );
 }
 
-/** Checks the parameters of Grid Engine that matter to samplers and to the import. */
-export function* checkParameters(site: Site): Generator<Finding> {
+/** Checks the parameters of Grid Engine that matter to samplers and to the import. `slots`: those of this host. */
+export function* checkParameters(site: Site, slots: number | null): Generator<Finding> {
   const own = site.locals.get(ownName(site.execHosts) ?? '');
   const here = (name: string): string | null =>
     (own === undefined ? null : configurationValue(own, name)) ?? configurationValue(site.global, name);
@@ -184,14 +185,7 @@ export function* checkParameters(site: Site): Generator<Finding> {
   const set = (name: string): string | null =>
     new RegExp(`(?:^|[\\s,])${name}=([^\\s,]+)`, 'i').exec(params)?.[1] ?? null;
   const isOn = (name: string): boolean => /^(true|1)$/i.test(set(name) ?? '');
-  const range = here('gid_range');
-  if (range === null || isNone(range))
-    yield warning(
-      'gid_range',
-      'not set: processes that leave their parents are lost, for us and for Grid Engine',
-      'set gid_range with qconf -mconf',
-    );
-  else yield ok('gid_range', range);
+  yield checkGidRange(here('gid_range'), slots);
   if (isOn('KEEP_ACTIVE')) yield note('KEEP_ACTIVE', 'set: spool directories of finished jobs stay, and fill the disk');
   for (const name of ['ACCT_RESERVED_USAGE', 'SHARETREE_RESERVED_USAGE'].filter(isOn))
     yield note(name, 'set: Grid Engine reports what was reserved, so it tells no memory of jobs that nobody samples');
@@ -307,7 +301,7 @@ async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
     ...checkPrivilege(places, detected),
     ...checkChains(places),
     ...checkHere(site, places, state),
-    ...checkParameters(site),
+    ...checkParameters(site, await askSlots(qconf, site, ownName(site.execHosts))),
     ...checkComplexes(await readMemoryComplexes(qconf), state),
   ];
 }

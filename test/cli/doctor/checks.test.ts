@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { checkGidRange, slotsOf } from '../../../src/cli/doctor/check-gid-range';
 import { checkComplexes, hookPlaces, checkParameters } from '../../../src/cli/doctor/check-gridengine';
 import { checkKernel } from '../../../src/cli/doctor/check-kernel';
 import { makeOwnedDirectory } from '../../../src/base/set-owner';
@@ -95,10 +96,22 @@ describe('doctor on Grid Engine', () => {
 
   it('names the parameters by which Grid Engine tells less', () => {
     const global = `${globalText().replace('accounting=true', 'accounting=false')}execd_params ACCT_RESERVED_USAGE=true\n`;
-    const found = briefly([...checkParameters(siteOf({ global }))]);
+    const found = briefly([...checkParameters(siteOf({ global }), null)]);
     assert.match(found.join('\n'), /^note ACCT_RESERVED_USAGE: set: /m);
     assert.match(found.join('\n'), /^warning reporting_params: accounting=false: /m);
-    assert.equal(briefly([...checkParameters(siteOf())]).length, 1);
+    assert.equal(briefly([...checkParameters(siteOf(), 64)]).length, 1);
+  });
+
+  it('compares gid_range with the slots of the host', () => {
+    const site = siteOf({ queue: queueText().replace(/^slots .*/m, 'slots 4,[@late=300],[ge1=2]') });
+    const slots = [...site.execHosts].map((host) => slotsOf(site, host, 'complex_values NONE\n'));
+    assert.deepEqual(slots, [2, 300]);
+    assert.equal(slotsOf(site, 'ge2', 'complex_values h_vmem=64G,slots=200\n'), 200);
+    assert.equal(slotsOf(site, 'ge9', 'complex_values NONE\n'), null);
+    assert.match(briefly(checkParameters(site, 200))[0] ?? '', /^warning gid_range: 65400-65500: 101 for 200 slots; /);
+    assert.equal(checkGidRange('1000-1049,2000-2049', 100).severity, 'ok');
+    assert.equal(checkGidRange('1000-1049 2000', 52).severity, 'warning');
+    assert.equal(checkGidRange('none', 52).severity, 'warning');
   });
 
   it('names the complexes whose memory requests are read wrongly, and the setting to write', () => {
