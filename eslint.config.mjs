@@ -63,7 +63,7 @@ export default tseslint.config(
       // What few runs need is loaded when it is needed. ('node:module' would cost every sampler the start of Node's ESM loader.)
       '@typescript-eslint/no-require-imports': [
         'error',
-        { allow: ['^\\.', '^node:', '^smol-toml$', '^koffi$', '^better-sqlite3'] },
+        { allow: ['^\\.', '^node:', '^smol-toml$', '^fast-xml-parser$', '^koffi$', '^better-sqlite3'] },
       ],
       '@typescript-eslint/no-restricted-imports': [
         'error',

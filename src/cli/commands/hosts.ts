@@ -49,7 +49,7 @@ async function showHosts(options: HostsCommandOptions, terminal: Terminal, parts
   }
   const { snapshot, view } = await viewOnce(sources, settings, terminal, { pending: false, known: 'hostsKnown' });
   const report: HostsReport = { ...chooseHosts(view, asked), details };
-  if (xml) terminal.write(renderQhostXml(snapshot, report.hosts, await xmlWriter()));
+  if (xml) terminal.write(renderQhostXml(snapshot, report.hosts, xmlWriter()));
   else if (format === 'json') terminal.write(renderHostsJson(report));
   else if (format === 'csv') terminal.write(renderHostsCsv(report));
   else writeLines(terminal, renderHosts(report, screenOf(terminal, options, { widest: WIDEST_TABLE })));

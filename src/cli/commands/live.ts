@@ -85,7 +85,7 @@ async function showLive(options: LiveCommandOptions, terminal: Terminal, parts: 
   }
   const report = chooseJobs(view, asked);
   const queues = options.full ? filterOf(asked) : null;
-  if (xml) terminal.write(renderQstatXml(snapshot, report, queues, await xmlWriter()));
+  if (xml) terminal.write(renderQstatXml(snapshot, report, queues, xmlWriter()));
   else writeReport(report, format, options, terminal);
   return report.jobs.length > 0 || (report.pending?.length ?? 0) > 0 ? EXIT.found : EXIT.nothing;
 }

@@ -1,4 +1,4 @@
-import type { XmlBuilderOptions } from 'fast-xml-parser';
+import type * as FastXml from 'fast-xml-parser';
 import { escapeXml } from './entities';
 
 /** An element, with text or with others in it. */
@@ -14,7 +14,7 @@ export type WriteXml = (root: XmlElement) => string;
 const ATTRIBUTES = ':@';
 const escape = (_name: string, value: unknown): string => escapeXml(String(value));
 
-const OPTIONS: XmlBuilderOptions = {
+const OPTIONS: FastXml.XmlBuilderOptions = {
   preserveOrder: true,
   ignoreAttributes: false,
   attributeNamePrefix: '',
@@ -30,10 +30,12 @@ function plain({ tag, attributes, content }: XmlElement): object {
   return { [tag]: inside, ...(attributes === undefined ? {} : { [ATTRIBUTES]: attributes }) };
 }
 
-/** Loads the builder when it is needed: only two commands and two routes write XML. */
-export async function xmlWriter(): Promise<WriteXml> {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the package fast-xml-builder by its older name
-  const { XMLBuilder } = await import('fast-xml-parser');
+/**
+ * Loads the builder when it is needed: only two commands and two routes write XML. The package's one CommonJS file: its
+ * ES modules import twins of CommonJS files, which an installation leaves out.
+ */
+export function xmlWriter(): WriteXml {
+  const { XMLBuilder } = require('fast-xml-parser') as typeof FastXml;
   const builder = new XMLBuilder(OPTIONS);
   const head = { '?xml': [], [ATTRIBUTES]: { version: '1.0', encoding: 'UTF-8' } };
   return (root) => `${builder.build([head, plain(root)])}\n`;

@@ -16,9 +16,9 @@ const qstatRoute = route({
   problems: [503],
   answer: async (asked) => {
     const given = { ...asked.values, pending: asked.values.pending ?? true };
-    const [write] = await Promise.all([xmlWriter(), given.pending ? asked.site.wantPending() : undefined]);
+    if (given.pending) await asked.site.wantPending();
     return answerFromLive(asked, { key: `qstat.xml ${JSON.stringify(given)}`, type: XML_TYPE }, ({ snapshot, view }) =>
-      renderQstatXml(snapshot, chooseJobs(view, given), given.full === true ? filterOf(given) : null, write),
+      renderQstatXml(snapshot, chooseJobs(view, given), given.full === true ? filterOf(given) : null, xmlWriter()),
     );
   },
 });
@@ -29,14 +29,10 @@ const qhostRoute = route({
   parameters: queryOptions(HOSTS_OPTIONS),
   type: XML_TYPE,
   problems: [503],
-  answer: async (asked) => {
-    const write = await xmlWriter();
-    return answerFromLive(
-      asked,
-      { key: `qhost.xml ${JSON.stringify(asked.values)}`, type: XML_TYPE },
-      ({ snapshot, view }) => renderQhostXml(snapshot, chooseHosts(view, asked.values).hosts, write),
-    );
-  },
+  answer: (asked) =>
+    answerFromLive(asked, { key: `qhost.xml ${JSON.stringify(asked.values)}`, type: XML_TYPE }, ({ snapshot, view }) =>
+      renderQhostXml(snapshot, chooseHosts(view, asked.values).hosts, xmlWriter()),
+    ),
 });
 
 export const GRIDENGINE_XML_ROUTES: readonly Route[] = [qstatRoute, qhostRoute];

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { samplerFlags } from '../../../src/base/node-flags';
-import { packageVersion } from '../../../src/base/package-root';
+import { packageRoot, packageVersion } from '../../../src/base/package-root';
 import { PROGRAMS } from '../../../src/base/programs';
 import { programFiles } from '../../../src/cli/install/program-files';
 import { realisticRecords } from '../../accounting/realistic-record';
@@ -140,4 +140,20 @@ describe('the bundles of a release', () => {
       for (const end of ['.js', '.bundle.js', '.cache'])
         assert.ok(files.includes(`dist/src/${program}${end}`), program);
   });
+});
+
+it("the files that an installation copies of a checkout write XML, which takes a package's CommonJS half", () => {
+  const copy = temporaryDirectory();
+  for (const file of programFiles(packageRoot()).filter((name) =>
+    /^(?:node_modules|dist\/src\/gridengine)\//.test(name),
+  )) {
+    mkdirSync(join(copy, dirname(file)), { recursive: true });
+    copyFileSync(join(packageRoot(), file), join(copy, file));
+  }
+  const module = JSON.stringify(join(copy, 'dist/src/gridengine/xml/write-xml.js'));
+  const { stdout } = node(
+    '-e',
+    `Promise.resolve(require(${module}).xmlWriter()).then((w) => console.log(w({ tag: 'a', content: 'b' })))`,
+  );
+  assert.match(stdout, /<a>b<\/a>/);
 });

@@ -39,12 +39,12 @@ function busy(): Snapshot {
   });
 }
 
-async function qstat(given: Snapshot, queues: LiveFilter | null = null, asked = {}): Promise<string> {
-  return renderQstatXml(given, chooseJobs(view(given), { pending: true, ...asked }), queues, await xmlWriter());
+function qstat(given: Snapshot, queues: LiveFilter | null = null, asked = {}): string {
+  return renderQstatXml(given, chooseJobs(view(given), { pending: true, ...asked }), queues, xmlWriter());
 }
 
-async function qhost(given: Snapshot, asked = {}): Promise<string> {
-  return renderQhostXml(given, chooseHosts(view(given), asked).hosts, await xmlWriter());
+function qhost(given: Snapshot, asked = {}): string {
+  return renderQhostXml(given, chooseHosts(view(given), asked).hosts, xmlWriter());
 }
 
 const inOrder = <T extends { readonly job: number; readonly tasks: string | null }>(items: readonly T[]): T[] =>
@@ -59,20 +59,20 @@ const textOf = (element: ReadElement, tag: string): string =>
   element.children.find((child) => child.tag === tag)?.text ?? '';
 
 describe('our XML in the form of Grid Engine', () => {
-  it('has every job of the real qstat, with all fields that are read', async () => {
+  it('has every job of the real qstat, with all fields that are read', () => {
     const given = busy();
     const { running, pending } = given;
     assert.ok(running.value.length > 5 && (pending?.value.length ?? 0) > 3);
-    assert.deepEqual(inOrder(rows(await qstat(given))), inOrder([...running.value, ...(pending?.value ?? [])]));
+    assert.deepEqual(inOrder(rows(qstat(given))), inOrder([...running.value, ...(pending?.value ?? [])]));
   });
 
-  it('has every host, queue, resource and job of the real qhost', async () => {
+  it('has every host, queue, resource and job of the real qhost', () => {
     const given = busy();
-    assert.deepEqual(hosts(await qhost(given)), given.hosts.value);
+    assert.deepEqual(hosts(qhost(given)), given.hosts.value);
     assert.ok(given.hosts.value.some(({ jobs, resources }) => jobs.length > 5 && resources.length > 20));
   });
 
-  it('prints the elements of a job in the order of the real qstat', async () => {
+  it('prints the elements of a job in the order of the real qstat', () => {
     const tagsOf = (text: string): ReadonlyMap<string, readonly string[]> =>
       new Map(
         all(readStrictly(text), 'job_list').map((job) => [
@@ -81,7 +81,7 @@ describe('our XML in the form of Grid Engine', () => {
         ]),
       );
     const real = tagsOf(recorded('8.1.9', 'busy.qstat-rs').toString());
-    const ours = tagsOf(await qstat({ ...busy(), pending: null }));
+    const ours = tagsOf(qstat({ ...busy(), pending: null }));
     assert.deepEqual([...ours.keys()].sort(), [...real.keys()].sort());
     for (const [job, tags] of ours)
       assert.deepEqual(
@@ -90,12 +90,12 @@ describe('our XML in the form of Grid Engine', () => {
       );
   });
 
-  it('lists each job in its queue instances with the slots there, as the real qstat -f does', async () => {
+  it('lists each job in its queue instances with the slots there, as the real qstat -f does', () => {
     const place = ({ job, tasks, queueInstance, slots }: ListedJob): string =>
       [job, tasks, queueInstance, slots].join(' ');
     const isRunning = ({ list }: ListedJob): boolean => list === 'running';
     const real = recorded('8.1.9', 'busy.qstat-f-F');
-    const ours = await qstat(busy(), NO_FILTER);
+    const ours = qstat(busy(), NO_FILTER);
     assert.deepEqual(rows(ours).filter(isRunning).map(place).sort(), rows(real).filter(isRunning).map(place).sort());
     const queues = (text: string): readonly (readonly string[])[] =>
       all(readStrictly(text), 'Queue-List').map((queue) =>
@@ -107,7 +107,7 @@ describe('our XML in the form of Grid Engine', () => {
     assert.ok(resources.includes('qname all.q') && resources.includes('hostname ge1'));
   });
 
-  it("splits the slots of a host over its two queues, and leaves out a master's row that is no slot", async () => {
+  it("splits the slots of a host over its two queues, and leaves out a master's row that is no slot", () => {
     const given = snapshot({
       hosts: answer([
         host('node01', {
@@ -120,37 +120,33 @@ describe('our XML in the form of Grid Engine', () => {
       ]),
       running: answer([listed(7, 'all.q@node01', { slots: 2, grantedPe: 'mpi' }), listed(8, 'odd.q@node09')]),
     });
-    const places = rows(await qstat(given, NO_FILTER)).map(({ job, queueInstance, slots }) => [
-      job,
-      queueInstance,
-      slots,
-    ]);
+    const places = rows(qstat(given, NO_FILTER)).map(({ job, queueInstance, slots }) => [job, queueInstance, slots]);
     assert.deepEqual(places.sort(), [
       [7, 'all.q@node01', 1],
       [7, 'long.q@node01', 1],
       [8, 'odd.q@node09', 1],
     ]);
     const filter = filterOf({ queue: ['long.q'] });
-    const chosen = all(readStrictly(await qstat(given, filter)), 'Queue-List').map((queue) => textOf(queue, 'name'));
+    const chosen = all(readStrictly(qstat(given, filter)), 'Queue-List').map((queue) => textOf(queue, 'name'));
     assert.deepEqual(chosen, ['long.q@node01']);
   });
 
-  it('holds the jobs and hosts of the filter only', async () => {
+  it('holds the jobs and hosts of the filter only', () => {
     const given = sampleSnapshot();
     const owners = (text: string): readonly string[] => [...new Set(rows(text).map(({ owner }) => owner))];
-    assert.ok(owners(await qstat(given)).length > 2);
-    assert.deepEqual(owners(await qstat(given, null, { owner: ['bob'] })), ['bob']);
+    assert.ok(owners(qstat(given)).length > 2);
+    assert.deepEqual(owners(qstat(given, null, { owner: ['bob'] })), ['bob']);
     assert.equal(
-      rows(await qstat(given, null, { pending: false })).some(({ list }) => list === 'pending'),
+      rows(qstat(given, null, { pending: false })).some(({ list }) => list === 'pending'),
       false,
     );
-    const [only, ...more] = hosts(await qhost(given, { host: ['node01'], owner: ['bob'] }));
+    const [only, ...more] = hosts(qhost(given, { host: ['node01'], owner: ['bob'] }));
     assert.deepEqual([only?.name, more.length], ['node01', 0]);
     assert.deepEqual([...new Set(only?.jobs.map(({ owner }) => owner))], ['bob']);
   });
 
-  it('is well-formed for any snapshot', async () => {
-    const write = await xmlWriter();
+  it('is well-formed for any snapshot', () => {
+    const write = xmlWriter();
     fc.assert(
       fc.property(anySnapshot, (given) => {
         const seen = view(given);
