@@ -96,7 +96,7 @@ function fill(target: string, { source, files, conf, node }: Version): void {
   for (const directory of directories) mkdirSync(join(target, directory), { recursive: true });
   for (const file of files) {
     // For a few thousand small files, copyFile would take twice as long.
-    const mode = file.endsWith('.sh') ? 0o755 : 0o644;
+    const mode = /\.(?:sh|jsv)$/.test(file) ? 0o755 : 0o644;
     writeFileSync(join(target, file), readFileSync(join(source, file)), { mode });
   }
   writeFileSync(join(target, 'hooks', 'hook.conf'), hookConfText(conf), { mode: 0o644 });

@@ -134,6 +134,7 @@ describe('install --node', asRoot, () => {
       ['state/plain', '700'],
       ['run/run', '700'],
       ['opt/current/hooks/prolog.sh', '755'],
+      ['opt/current/hooks/advise.jsv', '755'],
       ['opt/current/hooks/hook.conf', '644'],
     ] as const)
       assert.equal(modeOf(join(host.top, path)), mode, path);
