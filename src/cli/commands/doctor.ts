@@ -137,7 +137,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...(role.runsJobs ? await checkNode(state, now) : []),
     ...checkAccounting(state, role, now, terminal.env),
     ...checkVisibility(state.settings),
-    ...(await checkServer(state.settings, state.isRoot, systemPlaces())),
+    ...(await checkServer(state, systemPlaces())),
     ...(await checkExport(state.settings)),
     ...checkTimers(systemPlaces()),
     ...checkServices(state, systemPlaces()),

@@ -1,13 +1,14 @@
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { reasonOf } from '../../base/user-error';
 import type { Settings } from '../../record/settings';
 import type { SystemPlaces } from '../install/places';
-import { serverProblem } from '../install/serve-files';
+import { askServer } from '../install/serve-files';
 import { isSetUp, SERVER } from '../install/services';
 import { delivererName, delivererOwner } from '../stores/maintenance';
 import { findingsIn, type Finding } from './finding';
+import type { NodeState } from './node-state';
 
-const { ok, warning, problem } = findingsIn('server');
+const { ok, note, warning, problem } = findingsIn('server');
 
 const GROUP_OR_OTHERS = 0o077;
 
@@ -40,21 +41,44 @@ function checkTokens(settings: Served, isRoot: boolean): Finding[] {
 
 type Served = Pick<Settings, 'serve_socket' | 'serve_tokens' | 'deliver_as'>;
 
-async function checkAnswer(socket: string): Promise<Finding> {
-  const answer = await serverProblem(socket);
-  if (answer === '') return ok('server', `it answers at ${socket}`);
-  if (answer !== null) return warning('server', `at ${socket}: ${answer}`, 'look for "qmemacct" in the system log');
-  return problem(
-    'server',
-    `none answers at ${socket}: ${SERVER.without}`,
-    `look for "qmemacct" in the system log, then systemctl restart ${SERVER.name}, or "qmemacct serve"`,
-  );
+interface ServerHost extends Pick<NodeState, 'settingsPath' | 'isRoot'> {
+  readonly settings: Served;
+}
+
+const RESTART = `systemctl restart ${SERVER.name}`;
+
+async function checkAnswer(socket: string, settingsPath: string): Promise<Finding[]> {
+  const answer = await askServer(socket);
+  if (answer === null)
+    return [
+      problem(
+        'server',
+        `none answers at ${socket}: ${SERVER.without}`,
+        `look for "qmemacct" in the system log, then ${RESTART}, or "qmemacct serve"`,
+      ),
+    ];
+  const changedAt = statSync(settingsPath, { throwIfNoEntry: false })?.mtimeMs ?? -Infinity;
+  return [
+    answer.problem === null
+      ? ok('server', `it answers at ${socket}`)
+      : warning('server', `at ${socket}: ${answer.problem}`, 'look for "qmemacct" in the system log'),
+    ...(answer.startedAt !== null && changedAt > answer.startedAt
+      ? [
+          note(
+            'server',
+            `it is older than the last change of ${settingsPath}, of which it takes only visibility, serve_names, serve_admins and serve_tokens`,
+            `${RESTART}, or send it SIGHUP`,
+          ),
+        ]
+      : []),
+  ];
 }
 
 /** Checks the server, on a host that starts one, or where one was started by hand. */
-export async function checkServer(settings: Served, isRoot: boolean, places: SystemPlaces): Promise<Finding[]> {
+export async function checkServer(state: ServerHost, places: SystemPlaces): Promise<Finding[]> {
+  const { settings, settingsPath, isRoot } = state;
   const { serve_socket: socket } = settings;
   const isStarted = isSetUp(SERVER, places);
   if (!isStarted && !existsSync(socket)) return [];
-  return [await checkAnswer(socket), ...(isStarted ? checkTokens(settings, isRoot) : [])];
+  return [...(await checkAnswer(socket, settingsPath)), ...(isStarted ? checkTokens(settings, isRoot) : [])];
 }

@@ -1,3 +1,6 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { textOfUntrusted } from '../../base/read-untrusted';
 import type { SystemPlaces } from '../install/places';
 import { FLUSH, isSetUp, isTimed, NIGHTLY, SERVER, SERVICES } from '../install/services';
 import { findingsIn, type Finding } from './finding';
@@ -5,16 +8,26 @@ import type { NodeState } from './node-state';
 
 const { ok, warning } = findingsIn('timers');
 
-/** Checks that the timers of installed services are active: a stopped timer would go unnoticed. */
-export function checkTimers(places: SystemPlaces): Finding[] {
-  return [FLUSH, NIGHTLY]
-    .filter((service) => isSetUp(service, places))
-    .map((service) => {
-      const { name, without } = service;
-      return isTimed(service, places)
-        ? ok(name, 'waits for its next time')
-        : warning(name, `its timer is not active: ${without}`, `systemctl enable --now ${name}.timer`);
-    });
+const CRONS = new Set(['cron', 'crond', 'fcron']);
+
+function cronRuns(procRoot: string): boolean {
+  const nameOf = (pid: string): string => textOfUntrusted(join(procRoot, pid, 'comm'), 256)?.trimEnd() ?? '';
+  return readdirSync(procRoot).some((pid) => /^\d+$/.test(pid) && CRONS.has(nameOf(pid)));
+}
+
+/** Checks that the timers of installed services are active: a stopped timer, or cron, would go unnoticed. */
+export function checkTimers(places: SystemPlaces, procRoot = '/proc'): Finding[] {
+  const services = [FLUSH, NIGHTLY].filter((service) => isSetUp(service, places));
+  if (services.length > 0 && places.units === null && !cronRuns(procRoot))
+    return [
+      warning('cron', `no process cron or crond: ${services.map(({ without }) => without).join('; ')}`, 'start it'),
+    ];
+  return services.map((service) => {
+    const { name, without } = service;
+    return isTimed(service, places)
+      ? ok(name, 'waits for its next time')
+      : warning(name, `its timer is not active: ${without}`, `systemctl enable --now ${name}.timer`);
+  });
 }
 
 const INSTALL = 'run "qmemacct install --node';

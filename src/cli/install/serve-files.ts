@@ -24,15 +24,22 @@ import { currentVersion } from './versions';
 const ANSWERS_WITHIN_MS = 30_000;
 const ENDS_WITHIN_MS = 20_000;
 
-/** What is wrong with the server that answers at the socket; '': nothing; null: none answers. */
-export async function serverProblem(socket: string): Promise<string | null> {
+interface ServerAnswer {
+  /** What is wrong with it; null: nothing. */
+  readonly problem: string | null;
+  /** ms since the epoch; null: something else answers. */
+  readonly startedAt: number | null;
+}
+
+/** What the server at the socket says of itself; null: none answers. */
+export async function askServer(socket: string): Promise<ServerAnswer | null> {
   const client = newServerClient(socket);
   try {
     const { status, json } = await client.get('/v1/health');
     const health = check(healthShape, json, 'the answer');
-    if (status !== 200 || !health.ok) return `something else answers at ${socket}`;
-    const { accounting, live } = health.value;
-    return [accounting.problem, ...live.problems].find((problem) => problem !== null) ?? '';
+    if (status !== 200 || !health.ok) return { problem: `something else answers at ${socket}`, startedAt: null };
+    const { accounting, live, startedAt } = health.value;
+    return { problem: [accounting.problem, ...live.problems].find((problem) => problem !== null) ?? null, startedAt };
   } catch (error) {
     if (error instanceof ClientError) return null;
     throw error;
@@ -45,12 +52,12 @@ export async function serverProblem(socket: string): Promise<string | null> {
 async function waitForAnswer({ serve_socket: socket }: Settings): Promise<string | null> {
   const deadline = performance.now() + ANSWERS_WITHIN_MS;
   for (;;) {
-    const answer = await serverProblem(socket);
-    if (answer === '') return null;
+    const answer = await askServer(socket);
+    if (answer?.problem === null) return null;
     if (performance.now() > deadline)
       return answer === null
         ? `no server answers at ${socket} after ${ANSWERS_WITHIN_MS / 1000} s: the system log may show why; ${SERVER.without}`
-        : `the server answers, but: ${answer}`;
+        : `the server answers, but: ${answer.problem}`;
     await sleep(250);
   }
 }

@@ -22,8 +22,8 @@ function host(): { readonly socket: string; readonly places: SystemPlaces; reado
   };
 }
 
-const look = (settings: Partial<Settings>, places: SystemPlaces): Promise<Finding[]> =>
-  checkServer({ ...DEFAULT_SETTINGS, ...settings }, true, places);
+const look = (settings: Partial<Settings>, places: SystemPlaces, settingsPath = '/nonexistent'): Promise<Finding[]> =>
+  checkServer({ settings: { ...DEFAULT_SETTINGS, ...settings }, settingsPath, isRoot: true }, places);
 
 describe('checkServer', () => {
   it('finds nothing to say where no server is set up', async () => {
@@ -58,6 +58,13 @@ describe('checkServer', () => {
     const says = async (): Promise<unknown> =>
       (await look({ serve_socket: socket }, places)).map(({ severity, says }) => [severity, says]);
     assert.deepEqual(await says(), [['ok', `it answers at ${socket}`]]);
+    const settingsPath = join(temporaryDirectory(), 'qmemacct.toml');
+    writeFileSync(settingsPath, '');
+    const [, older] = await look({ serve_socket: socket }, places, settingsPath);
+    assert.deepEqual(
+      [older?.severity, older?.says.startsWith(`it is older than the last change of ${settingsPath}`)],
+      ['note', true],
+    );
     problem = 'the DB is damaged';
     assert.deepEqual(await says(), [['warning', `at ${socket}: the DB is damaged`]]);
   });

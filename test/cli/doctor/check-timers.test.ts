@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { checkServices, checkTimers } from '../../../src/cli/doctor/check-timers';
@@ -18,14 +18,19 @@ it('doctor warns of an installed timer that is not active, and names its fix', (
   assert.equal(checkTimers(places)[0]?.fix, 'systemctl enable --now qmemacct-flush.timer');
 });
 
-it('doctor accepts a cron table in place of a timer', () => {
+it('doctor accepts a cron table in place of a timer, if cron runs', () => {
   const cron = temporaryDirectory();
+  const proc = temporaryDirectory();
+  const found = (): readonly string[] =>
+    checkTimers({ units: null, cron, tmpfiles: null, commands: null }, proc).map(
+      ({ severity, name }) => `${severity} ${name}`,
+    );
+  assert.deepEqual(found(), []);
   writeFileSync(join(cron, 'qmemacct-flush'), '');
-  const found = checkTimers({ units: null, cron, tmpfiles: null, commands: null });
-  assert.deepEqual(
-    found.map(({ severity, name }) => `${severity} ${name}`),
-    ['ok qmemacct-flush'],
-  );
+  assert.deepEqual(found(), ['warning cron']);
+  mkdirSync(join(proc, '7'));
+  writeFileSync(join(proc, '7', 'comm'), 'crond\n');
+  assert.deepEqual(found(), ['ok qmemacct-flush']);
 });
 
 it('doctor warns of services that the installation set up and somebody removed', () => {
