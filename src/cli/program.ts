@@ -111,11 +111,16 @@ export async function createProgram(words: readonly string[], context: CommandCo
       requireConfiguration(command);
     })
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
-    .showHelpAfterError('(see --help)')
     .configureOutput({
       writeOut: terminal.write,
       writeErr: (text) => terminal.warn(text.replace(/\n$/, '')),
-      outputError: (text, write) => write(text.replace(/^error: /, 'qmemacct: ')),
+      outputError: (text, write) =>
+        write(
+          `${text
+            .trimEnd()
+            .replace(/^error: /, 'qmemacct: ')
+            .replaceAll('\n', ' ')}; see --help\n`,
+        ),
     });
   const named = commandWord(words);
   for (const [heading, commands] of Object.entries(COMMANDS)) {

@@ -59,6 +59,11 @@ export function register(command: Command, context: CommandContext): void {
     .action(commandAction<ExportOptions, [Subject]>(context, exportTable));
   command
     .command('push')
+    .configureHelp({ ...command.configureHelp(), visibleGlobalOptions: () => [...(command.parent?.options ?? [])] })
+    .hook('preAction', () => {
+      const other = command.options.find((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
+      if (other !== undefined) throw usageError(`${other.long ?? ''}: export push has no such option; see --help`);
+    })
     .description(
       'send figures and records to the sinks of [[export]]: Graphite, InfluxDB, OpenTelemetry, Elasticsearch',
     )

@@ -308,6 +308,11 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
       output: '',
       warnings: 'qmemacct: "kafka" is the name of no [[export]]; these are: elasticsearch, influx\n',
     });
+    assert.deepEqual(await run(place, '--since', '2d'), {
+      status: 2,
+      output: '',
+      warnings: 'qmemacct: --since: export push has no such option; see --help\n',
+    });
     writeFileSync(place.config, '');
     assert.match((await run(place)).warnings, /has no \[\[export\]\]; docs\/settings\.md says how/);
   });
