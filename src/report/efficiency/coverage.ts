@@ -61,7 +61,7 @@ const SAYS: Readonly<Record<Unsampled, string>> = {
   limits: 'their limits left no room for a sampler',
   unprivileged: 'the hooks ran without the privilege that a sampler needs',
   'sampler-lost': 'the sampler was lost before the job ended',
-  other: 'for another reason (see their notes)',
+  other: 'ended before the first sample, or for a reason that their notes name',
 };
 
 /** How many ended records had samples, and why the others had none. */

@@ -31,5 +31,5 @@ export const PENDING_COLUMNS: readonly LiveColumn<PendingView>[] = [
     has: ({ priority }) => priority !== null,
     cell: ({ priority }) => (priority === null ? '' : formatNumber(priority)),
   },
-  { head: 'waits for', align: 'right', dispensable: 1, cell: (job, screen) => runningFor(job.submittedAt, screen) },
+  { head: 'waiting', align: 'right', dispensable: 1, cell: (job, screen) => runningFor(job.submittedAt, screen) },
 ];

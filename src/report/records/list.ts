@@ -81,18 +81,19 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
   const total = (of: (line: JobLine) => number): number => lines.reduce((sum, line) => sum + of(line), 0);
   const records = total((line) => line.records);
   const isCounted = lines.some((line) => line.is_counted);
+  const selfReported = total((line) => line.self_reported);
+  const table = renderRecordTable(report.lines, report.view, screen);
+  const shows = (name: RecordColumnName): boolean => !table.leftOut.includes(name);
   const legend = [
-    ...(complexes.length === 0 ? [] : [`limit: ${complexes.map(screen.safe).join(', ')} on the host`]),
+    ...(complexes.length > 0 && shows('limit') ? [`limit: ${complexes.map(screen.safe).join(', ')} on the host`] : []),
     `peak: resident memory${isCounted ? ', ~: of Grid Engine (maxvmem)' : ''}`,
-    ...(lines.some((line) => line.unused_byte_seconds !== null)
+    ...(lines.some((line) => line.unused_byte_seconds !== null) && shows('unused')
       ? [`unused: requested, never used, in GiB${glyphs.dot}h`]
       : []),
   ].join('; ');
-  const selfReported = total((line) => line.self_reported);
-  const table = renderRecordTable(report.lines, report.view, screen);
   const notes = [
     ...(report.view.chosen ? [] : [legend]),
-    ...(table.leftOut.length > 0
+    ...(report.view.chosen && table.leftOut.length > 0
       ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
       : []),
     ...(selfReported > 0 ? [`${formatCount(selfReported)} self-reported by the owner: not in the site's sums`] : []),
@@ -126,7 +127,6 @@ export interface RecordTableView {
 
 interface RecordTable {
   readonly lines: readonly string[];
-  /** Columns that were chosen by name and have no room. */
   readonly leftOut: readonly RecordColumnName[];
 }
 
@@ -138,7 +138,7 @@ export function renderRecordTable(lines: readonly ListLine[], view: RecordTableV
     return view.chosen && index > 0 ? { ...column, dispensable: index } : column;
   });
   const rows = lines.map((line) => columns.map((column) => cellOf(column, line, screen)));
-  const leftOut = view.chosen ? columnsWithoutRoom(columns, rows, width) : [];
+  const leftOut = columnsWithoutRoom(columns, rows, width);
   return {
     lines: renderTable(columns, rows, screen, width),
     leftOut: view.columns.filter((_, index) => leftOut.includes(index)),
