@@ -42,7 +42,7 @@ function requireGoodHosts(verdicts: readonly HostVerdict[], options: InstallOpti
   const fixes = [
     ...(asked ? [] : ["ask them with --node-check 'ssh {host}'", 'vouch for them with --hosts-checked']),
     ...(good.length > 0 ? [`begin with the good ones: --hosts ${good.join(',')}`] : []),
-    ...(asked ? ['run "qmemacct install --node" on those named'] : []),
+    ...(asked ? ['run "qmemacct install --node" on those named, or let --node-check reach them'] : []),
   ];
   throw new CommandError(
     [
@@ -132,7 +132,7 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   if (!(await confirmed(`Change this for the jobs of ${plural(plan.hosts.length, 'host')}?`, options)))
     return EXIT.nothing;
   await makeChanges(qconf, site, plan.changes, backupDirectory(options, settings), terminal);
-  print('jobs that start once their host has taken it up (load_report_time) are accounted');
+  print('each host takes it up within seconds (load_report_time); jobs that start there from then on are measured');
   if (options.plain)
     warn(
       terminal,
