@@ -27,7 +27,7 @@ export interface AccountingService {
   ask(question: AccountingQuery, access: Access, requester?: Requester): Promise<Buffer>;
   /** Why the DB can't be read, as of the last try; null: it can, or nobody knows yet. */
   problem(): string | null;
-  /** Tries to open the DB, so that `problem` is up to date. */
+  /** Tries to read the DB, so that `problem` is up to date. */
   probe(): Promise<void>;
   stop(): Promise<void>;
 }

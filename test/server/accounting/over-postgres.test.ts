@@ -53,7 +53,7 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
   before(async () => {
     server = await startServer({
       shared: true,
-      access: ['local all site_admin trust', 'local all all peer'],
+      access: ['local all site_admin,hooks trust', 'local all all peer'],
     });
   });
   after(() => server.remove());
@@ -66,6 +66,16 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
     await store.close();
     return url;
   }
+
+  it('knows a role that may log in but not read', async (t) => {
+    const database = await server.database();
+    await server.run(database, 'CREATE ROLE hooks LOGIN IN ROLE qmemacct_deliver');
+    const path = server.url(database, 'hooks');
+    const accounting = new AccountingThread({ path });
+    t.after(() => accounting.stop());
+    await accounting.probe();
+    assert.match(accounting.problem() ?? '', /permission denied/);
+  });
 
   it('answers as a server over SQLite does', async (t) => {
     const accounting = await filled();
