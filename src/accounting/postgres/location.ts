@@ -49,7 +49,7 @@ export function locationsOf(url: string): readonly Location[] {
     throw new StoreError(withoutPassword(url), reason, hint, false);
   };
   const [, authority, path, query = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)\/([^/?#]*)(?:\?([^#]*))?$/.exec(url) ?? [];
-  if (authority === undefined || path === undefined) return refuse('it is not of the form', FORM);
+  if (authority === undefined || path === undefined) return refuse('not a URL of PostgreSQL', FORM);
   const [, userInfo, list = ''] = /^(?:(.*)@)?([^@]*)$/.exec(authority) ?? [];
   if (holdsPassword(url)) return refuse('it holds a password', 'put that into accounting_credentials');
   const servers = list.split(',').map((text) => SERVER.exec(text) ?? refuse(`"${text}" is not a host`, FORM));

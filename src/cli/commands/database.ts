@@ -22,10 +22,11 @@ export function register(database: Command, context: CommandContext): void {
 
 const NEXT = [
   'Now create the roles that log in, and let pg_hba.conf name them:',
-  '  CREATE ROLE qmemacct LOGIN; GRANT qmemacct_deliver TO qmemacct;              -- the hooks of all nodes (deliver_as)',
-  '  CREATE ROLE accounting LOGIN; GRANT qmemacct_owner TO accounting;            -- the nightly job and the import',
+  '  CREATE ROLE sgeadmin LOGIN; GRANT qmemacct_deliver TO sgeadmin;              -- the hooks of all hosts: the user of deliver_as',
+  '  CREATE ROLE accounting LOGIN; GRANT qmemacct_owner TO accounting;            -- the server, the nightly job and the import',
   '  GRANT qmemacct_read TO ...;     -- who may see all jobs; qmemacct_project: those of their projects; qmemacct_own: theirs',
-  'Then set accounting = "postgres://HOST/DATABASE?sslmode=verify-full" in qmemacct.toml of every host.',
+  'Then set accounting = "postgres://HOST/DATABASE?sslmode=verify-full" in qmemacct.toml of every host, and',
+  '"postgres://accounting@HOST/DATABASE?sslmode=verify-full" where the server and the nightly job run.',
 ];
 
 /** `database init`; resolves to the exit status. Rejects with StoreError. */

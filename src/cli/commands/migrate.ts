@@ -39,7 +39,9 @@ function describe(taken: TakenOver, path: string, url: string): readonly string[
     `${path}: ${formatCount(there)} records; ${url}: ${formatCount(here)} records`,
     ...(refused.length > 0 ? [`${formatCount(refused.length)} could not be copied`] : []),
     ...(refused.length + lacking.length === 0
-      ? ['Now set accounting to that URL in qmemacct.toml of every host; then run this once more, for what came late.']
+      ? [
+          'Now set accounting to that database in qmemacct.toml of every host, without USER where the hooks run; then run this once more, for what came late.',
+        ]
       : []),
   ];
 }

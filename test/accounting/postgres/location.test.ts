@@ -69,9 +69,9 @@ describe('locationsOf', () => {
     for (const [url, problem] of [
       ['postgres://bob:secret@db/a', /holds a password/],
       ['postgres://bob@db/a?sslmode=require&password=secret', /holds a password/],
-      ['postgres://bob:very/secret@db/a', /not of the form/],
+      ['postgres://bob:very/secret@db/a', /not a URL/],
       ['postgres://bob%@db/a', /user is not well encoded/],
-      ['postgres://db', /not of the form/],
+      ['postgres://db', /not a URL/],
       ['postgres:///a', /lacks the host/],
       ['postgres://db/a?sslmode=allow', /sslmode is none of/],
       ['postgres://db/a?sslmode=require&sslrootcert=/x', /nothing checks/],

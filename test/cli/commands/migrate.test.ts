@@ -61,7 +61,7 @@ describe('migrate into PostgreSQL', { skip: noPostgres }, () => {
     assert.equal(first.status, 0, first.output + first.warnings);
     assert.match(first.output, /302 records read: 302 new/);
     assert.match(first.output, /302 records; postgres:.* 302 records/);
-    assert.match(first.output, /set accounting to that URL/);
+    assert.match(first.output, /set accounting to that database in qmemacct.toml of every host, without USER/);
     const postgres = openPostgresHistory(url);
     t.after(() => postgres.close());
     for (const id of [5, 6, ...jobs.slice(0, 40).map((record) => record.job_id)]) {
