@@ -28,7 +28,7 @@ function isClosed(directory: string): boolean {
   }
 }
 
-function checkLedger(settings: Settings, now: Date): Finding[] {
+function checkLedger(settings: Settings, prefix: string, now: Date): Finding[] {
   const directory = ledgerDirectory(settings);
   if (isClosed(directory))
     return [
@@ -42,13 +42,25 @@ function checkLedger(settings: Settings, now: Date): Finding[] {
   const nights = nightsBack(now);
   const newest = nights.findIndex(({ day }) => ledger.night(day)?.state === 'done');
   if (newest < 0)
-    return [warning('nights', `none is done in ${directory}`, 'run hooks/nightly.sh by hand and read what it says')];
+    return [
+      warning(
+        'nights',
+        `none is done in ${directory}`,
+        `run ${prefix}/current/hooks/nightly.sh by hand and read what it says`,
+      ),
+    ];
   // Last night is left out: until the timer fires, it is not done yet.
   const late = newest - 1;
   const says = `the newest that is done is ${nights[newest]?.day ?? ''}`;
   if (late <= 0) return [ok('nights', says)];
   const lost = late >= MOST_CAUGHT_UP ? '; those older than a week get no report any more' : '';
-  return [warning('nights', says + lost, 'look for "qmemacct" in the log, or run hooks/nightly.sh by hand')];
+  return [
+    warning(
+      'nights',
+      says + lost,
+      `look for "qmemacct" in the system log, or run ${prefix}/current/hooks/nightly.sh by hand`,
+    ),
+  ];
 }
 
 const PATIENCE: SmtpPatience = { connect: 10_000, answer: 10_000 };
@@ -86,11 +98,11 @@ async function checkMail(settings: Settings, isRoot: boolean): Promise<Finding[]
   return findings;
 }
 
-type Asking = Pick<NodeState, 'settings' | 'settingsPath' | 'isRoot'>;
+type Asking = Pick<NodeState, 'settings' | 'settingsPath' | 'prefix' | 'isRoot'>;
 
 /** Checks the nightly job, on the host that has it: whether nights get done, and mails can be sent. */
 export async function checkNightly(
-  { settings, settingsPath, isRoot }: Asking,
+  { settings, settingsPath, prefix, isRoot }: Asking,
   places: SystemPlaces,
   now: Date,
 ): Promise<Finding[]> {
@@ -105,5 +117,5 @@ export async function checkNightly(
       isRoot ? problem('configuration', says, `fix ${nightlyConfig(settingsPath)}`) : note('configuration', says),
     ];
   }
-  return [...checkLedger(own, now), ...(await checkMail(own, isRoot))];
+  return [...checkLedger(own, prefix, now), ...(await checkMail(own, isRoot))];
 }

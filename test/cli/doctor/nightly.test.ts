@@ -37,7 +37,12 @@ function host(): Host {
       ledger.close();
     },
     check: async (changes = {}, isRoot = true) => {
-      const asking = { settings: { ...settings, ...changes }, settingsPath: join(directory, 'qmemacct.toml'), isRoot };
+      const asking = {
+        settings: { ...settings, ...changes },
+        settingsPath: join(directory, 'qmemacct.toml'),
+        prefix: '/opt/x',
+        isRoot,
+      };
       const findings = await checkNightly(asking, places, NOW);
       return findings.map(({ severity, name, says }) => `${severity} ${name}: ${says}`);
     },
@@ -48,7 +53,12 @@ function host(): Host {
 describe('doctor on the nightly job', () => {
   it('finds nothing to say on a host without the nightly job', async () => {
     const places = { units: null, cron: temporaryDirectory(), tmpfiles: null, commands: null };
-    const asking = { settings: { ...DEFAULT_SETTINGS, mail_admins: ['root'] }, settingsPath: '/x.toml', isRoot: true };
+    const asking = {
+      settings: { ...DEFAULT_SETTINGS, mail_admins: ['root'] },
+      settingsPath: '/x.toml',
+      prefix: '',
+      isRoot: true,
+    };
     assert.deepEqual(await checkNightly(asking, places, NOW), []);
   });
 
@@ -108,7 +118,7 @@ describe('doctor on the nightly job', () => {
       process.setuid(${NOBODY});
       const { checkNightly } = require(process.argv[1]);
       const [settings, settingsPath, cron] = process.argv.slice(2);
-      const asking = { settings: JSON.parse(settings), settingsPath, isRoot: false };
+      const asking = { settings: JSON.parse(settings), settingsPath, prefix: '', isRoot: false };
       checkNightly(asking, { units: null, cron }, new Date(${NOW.getTime()})).then((found) => console.log(JSON.stringify(found)));`;
     const words = [JSON.stringify(settings), join(directory, 'qmemacct.toml'), join(directory, 'cron')];
     const program = require.resolve('../../../src/cli/doctor/check-nightly');
