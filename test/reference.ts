@@ -142,8 +142,8 @@ export function questionReference(): string {
     `    sqlite3 -readonly -box ${SETTINGS.accounting.fallback} < docs/sql/04-bad-hosts.sql`,
     "    PGOPTIONS='-c search_path=qmemacct' psql -f docs/sql/04-bad-hosts.sql DATABASE",
     '',
-    'Sizes are bytes, times UTC (SQLite: text; PostgreSQL: with a time zone). `daily` has the days that the',
-    'nightly job, or `qmemacct rollup`, has summed up: today mostly not.',
+    'Sizes are bytes, times UTC (SQLite: text; PostgreSQL: with a time zone). `daily` has the days that',
+    'the nightly job, or `qmemacct rollup`, has summed up: today mostly not.',
     '',
     ...questionFiles().flatMap(questionText),
   ];
