@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../base/until';
 import type { Settings } from '../../record/settings';
 import { retireListener } from '../../sampler/listener/directory';
 import { runningListener, settingsDigest } from '../../sampler/listener/running';
@@ -13,12 +13,8 @@ const BEGINS_WITHIN_MS = 15_000;
 const isService = (settings: Settings): boolean => settings.listener && settings.listener_linger === Infinity;
 
 async function another(settings: Settings, before: number | null): Promise<string | null> {
-  const deadline = performance.now() + BEGINS_WITHIN_MS;
-  while (performance.now() < deadline) {
-    const running = runningListener(settings);
-    if (running !== null && running.pid !== before) return null;
-    await sleep(20);
-  }
+  const pid = (): number | null => runningListener(settings)?.pid ?? null;
+  if (await until(() => ![null, before].includes(pid()), BEGINS_WITHIN_MS, 20)) return null;
   return `the listener did not start within ${BEGINS_WITHIN_MS / 1000} s; the system log may show why; ${LISTENER.without}`;
 }
 

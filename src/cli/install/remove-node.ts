@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { monotonicMs } from '../../base/monotonic';
+import { until } from '../../base/until';
 import { retireListener } from '../../sampler/listener/directory';
 import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import type { Settings } from '../../record/settings';
 import { tidyNode } from '../../sampler/node-store/storage';
@@ -91,19 +90,13 @@ function passThroughSteps(options: RemovalOptions): Step[] {
   ];
 }
 
-async function versionsInUse(prefix: string): Promise<readonly string[]> {
-  // A sampler that has just acknowledged its epilog is about to end.
-  const deadline = monotonicMs() + LET_GO_MS;
-  for (;;) {
-    const running = runningVersions(prefix);
-    const conf = readHookConf(join(prefix, PASS_THROUGH));
-    const waiting = conf !== null && openRuns(conf).length > 0;
-    const inUse = installedVersions(prefix).filter(
-      (name) => running.has(name) || (waiting && conf.program === join(prefix, name)),
-    );
-    if (inUse.length === 0 || monotonicMs() > deadline) return inUse;
-    await sleep(200);
-  }
+function versionsInUse(prefix: string): readonly string[] {
+  const running = runningVersions(prefix);
+  const conf = readHookConf(join(prefix, PASS_THROUGH));
+  const waiting = conf !== null && openRuns(conf).length > 0;
+  return installedVersions(prefix).filter(
+    (name) => running.has(name) || (waiting && conf.program === join(prefix, name)),
+  );
 }
 
 function versionStep({ prefix, settings }: RemovalOptions): Step[] {
@@ -113,7 +106,9 @@ function versionStep({ prefix, settings }: RemovalOptions): Step[] {
       says: `remove the program from ${prefix}, as far as no job's sampler runs from it`,
       apply: async () => {
         await retireListener(settings);
-        const inUse = await versionsInUse(prefix);
+        // A sampler that has just acknowledged its epilog is about to end.
+        await until(() => versionsInUse(prefix).length === 0, LET_GO_MS, 200);
+        const inUse = versionsInUse(prefix);
         for (const name of installedVersions(prefix))
           if (!inUse.includes(name)) rmSync(join(prefix, name), { recursive: true, force: true });
         if (inUse.length === 0) return null;

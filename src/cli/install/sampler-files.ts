@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { monotonicMs } from '../../base/monotonic';
+import { until } from '../../base/until';
 import type { Settings } from '../../record/settings';
 import { restartSamplers } from '../../sampler/service/restart-samplers';
 import { servicePid } from '../../sampler/service/service-lock';
@@ -14,8 +13,7 @@ async function endSampler(settings: Settings): Promise<void> {
   const pid = servicePid(settings);
   if (pid === null) return;
   process.kill(pid, 'SIGTERM');
-  const deadline = monotonicMs() + ENDS_WITHIN_MS;
-  while (servicePid(settings) === pid && monotonicMs() < deadline) await sleep(20);
+  await until(() => servicePid(settings) !== pid, ENDS_WITHIN_MS, 20);
 }
 
 /**

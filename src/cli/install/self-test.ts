@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { monotonicMs } from '../../base/monotonic';
+import { until } from '../../base/until';
 import { otherCommandLines } from '../../base/command-lines';
 import { reasonOf } from '../../base/user-error';
 import { makeOwnedDirectory, setMode } from '../../base/set-owner';
@@ -31,6 +30,7 @@ export interface SelfTest {
 const JOB_SECONDS = 0.5;
 const HOOKS_WITHIN_MS = 30_000;
 const RECORD_WITHIN_MS = 15_000;
+const SAMPLER_ENDS_WITHIN_MS = 5000;
 const PREFIX = 'self-test.';
 
 /**
@@ -149,13 +149,8 @@ async function recordIn(accounting: string): Promise<JobRecord | null> {
 /** The record in the accounting DB; a string: why it did not arrive. */
 async function delivered(settingsPath: string): Promise<JobRecord | string> {
   const settings = loadSettings(settingsPath);
-  const deadline = monotonicMs() + RECORD_WITHIN_MS;
-  for (;;) {
-    const record = await recordIn(settings.accounting).catch(() => null);
-    if (record !== null) return record;
-    if (monotonicMs() > deadline) break;
-    await sleep(50);
-  }
+  const record = await until(() => recordIn(settings.accounting).catch(() => null), RECORD_WITHIN_MS, 50);
+  if (record !== null) return record;
   await samplerGone(settingsPath);
   const store = new NodeStore(settings.state_dir);
   try {
@@ -171,12 +166,10 @@ async function delivered(settingsPath: string): Promise<JobRecord | string> {
   }
 }
 
-/** Waits, 5 s at most, until the sampler, which outlives the epilog, has ended. */
+/** Waits until the sampler, which outlives the epilog, has ended. */
 async function samplerGone(settingsPath: string): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    if (![...otherCommandLines()].some((words) => words.includes(settingsPath))) return;
-    await sleep(50);
-  }
+  const runs = (): boolean => [...otherCommandLines()].some((words) => words.includes(settingsPath));
+  await until(() => !runs(), SAMPLER_ENDS_WITHIN_MS, 50);
 }
 
 function hookProblems({ prolog, epilog, noise }: Played): string[] {

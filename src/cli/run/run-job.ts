@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { monotonicMs } from '../../base/monotonic';
+import { until } from '../../base/until';
 import { childrenUsage } from '../../native/libc';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { NodeStore } from '../../sampler/node-store/node-store';
@@ -34,15 +34,7 @@ const ARMED_WITHIN_MS = 5000;
 const LISTENING_WITHIN_MS = 2000;
 const COMMITTED_WITHIN_MS = 15_000;
 const DELIVERED_WITHIN_MS = 2000;
-
-async function until(condition: () => boolean, withinMs: number): Promise<boolean> {
-  const deadline = monotonicMs() + withinMs;
-  while (!condition()) {
-    if (monotonicMs() > deadline) return false;
-    await sleep(5);
-  }
-  return true;
-}
+const LOOK_EVERY_MS = 5;
 
 /** Describes the run, with this process in the role of the shepherd. */
 function describeRun(job: number, spool: string, attached: boolean): RunDescription {
@@ -167,13 +159,13 @@ export async function runJob(
     });
     if (rows !== null) stopTail = followSamples(directory, rows.take);
     sampler = startSampler(state, directory, run);
-    if (!(await until(() => existsSync(join(directory, 'pid')), ARMED_WITHIN_MS)))
+    if (!(await until(() => existsSync(join(directory, 'pid')), ARMED_WITHIN_MS, LOOK_EVERY_MS)))
       throw new CommandError(
         `the sampler did not start within ${ARMED_WITHIN_MS / 1000} s; try "qmemacct doctor"`,
         EXIT.unavailable,
       );
     // Peaks are proved only if the listener hears the first fork, but the command must not wait for long.
-    await until(() => existsSync(join(directory, 'listening')), LISTENING_WITHIN_MS);
+    await until(() => existsSync(join(directory, 'listening')), LISTENING_WITHIN_MS, LOOK_EVERY_MS);
     const exitStatus = await supervise(subject, attachedStart ?? 0, spool, (pid) => {
       isStarted = true;
       rows?.started(pid, job);
@@ -219,7 +211,7 @@ async function figuresOf(
   const finish = `version=1\nuptime=${uptimeSeconds()}\nend=1\n`;
   try {
     writeFileSync(join(directory, 'finish'), finish);
-    await until(() => !existsSync(directory), COMMITTED_WITHIN_MS);
+    await until(() => !existsSync(directory), COMMITTED_WITHIN_MS, LOOK_EVERY_MS);
     const problem = `the sampler did not answer; ${state.directory}/run may show why, "qmemacct flush" may finish it`;
     return { record: storedRecord(state, run), problem };
   } catch (error) {
@@ -241,7 +233,7 @@ function storedRecord(state: PrivateState, run: RunDescription): JobRecord | nul
 export async function untilDelivered(state: PrivateState): Promise<void> {
   const store = new NodeStore(state.directory);
   try {
-    await until(() => store.outboxState(0).waiting === 0, DELIVERED_WITHIN_MS);
+    await until(() => store.outboxState(0).waiting === 0, DELIVERED_WITHIN_MS, LOOK_EVERY_MS);
   } finally {
     store.close();
   }
