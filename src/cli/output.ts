@@ -1,4 +1,4 @@
-import { escapeForTerminal } from '../report/format/escape';
+import { escapeForTerminal, escapeJson } from '../report/format/escape';
 import { createScreen, type Screen } from '../report/screen/screen';
 import { type GlobalOptions, usageError } from './command';
 import type { Terminal } from './terminal';
@@ -53,6 +53,11 @@ export function screenOf(
 /** Writes lines; main.ts handles write errors, such as a closed pipe. */
 export function writeLines(terminal: Terminal, lines: readonly string[]): void {
   terminal.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** Writes the answer of a command that has no CSV: as JSON (schema 1) on one line, or as lines for people. */
+export function writeAnswer(terminal: Terminal, format: OutputFormat, answer: object, lines: readonly string[]): void {
+  writeLines(terminal, format === 'json' ? [escapeJson(JSON.stringify({ schema: 1, ...answer }))] : lines);
 }
 
 /** Text is written in pieces of at least this many characters. */

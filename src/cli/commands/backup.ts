@@ -6,7 +6,7 @@ import { loadSettings } from '../../record/settings';
 import { formatBytes } from '../../report/format/units';
 import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
 import { interruption, progressLine, type Terminal } from '../terminal';
-import { textOrJson, warn, writeLines } from '../output';
+import { textOrJson, warn, writeAnswer } from '../output';
 
 /** `qmemacct backup FILE` */
 export function register(command: Command, context: CommandContext): void {
@@ -36,7 +36,7 @@ async function backup(file: string, options: GlobalOptions, terminal: Terminal):
     warn(terminal, 'interrupted: nothing was kept; start again');
     return EXIT.unavailable;
   }
-  if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, accounting, file: to, bytes })]);
-  else writeLines(terminal, [`${accounting} copied to ${to}: ${formatBytes(bytes)}`]);
+  const says = `${accounting} copied to ${to}: ${formatBytes(bytes)}`;
+  writeAnswer(terminal, format, { accounting, file: to, bytes }, [says]);
   return EXIT.found;
 }

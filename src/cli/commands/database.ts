@@ -3,7 +3,7 @@ import { ownCredentials } from '../../accounting/open-store';
 import { connect } from '../../accounting/postgres/connect';
 import { initDatabase } from '../../accounting/postgres/schema';
 import { commandAction, type CommandContext, type GlobalOptions, EXIT } from '../command';
-import { textOrJson, writeLines } from '../output';
+import { textOrJson, writeAnswer } from '../output';
 import type { Terminal } from '../terminal';
 
 interface DatabaseOptions extends GlobalOptions {
@@ -35,13 +35,9 @@ async function initPostgres(url: string, options: DatabaseOptions, terminal: Ter
   const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
   try {
     const { before, after } = await initDatabase(db);
-    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, before, after })]);
-    else if (before === after) writeLines(terminal, [`${url}: is up to date (schema ${after})`]);
-    else
-      writeLines(terminal, [
-        `${url}: schema ${after}${before > 0 ? ` (was ${before})` : ''}`,
-        ...(before > 0 ? [] : NEXT),
-      ]);
+    const says =
+      before === after ? `is up to date (schema ${after})` : `schema ${after}${before > 0 ? ` (was ${before})` : ''}`;
+    writeAnswer(terminal, format, { before, after }, [`${url}: ${says}`, ...(before > 0 ? [] : NEXT)]);
     return EXIT.found;
   } finally {
     await db.close();

@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import { loadSettings, type Settings } from '../../record/settings';
 import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { choiceOf, JOB_MAILS, writeChoice, type DigestChoice, type JobMail } from '../nightly/digest-choices';
-import { textOrJson, warn, writeLines } from '../output';
+import { textOrJson, warn, writeAnswer } from '../output';
 import type { Terminal } from '../terminal';
 
 interface DigestOptions extends GlobalOptions {
@@ -72,8 +72,8 @@ export async function digest(word: string, options: DigestOptions, terminal: Ter
   const { gets, says } = meaning(settings, choice);
   const also = settings.mail_owners === 'nobody' ? [] : (said?.also ?? []);
   const mails = { each_job: also.includes('each-job'), at_risk: also.includes('at-risk') };
-  if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, wish: choice, digest: gets, ...mails })]);
-  else writeLines(terminal, [says, ...also.map((mail) => JOB_MAIL_WORDS[mail])]);
+  const words = also.map((mail) => JOB_MAIL_WORDS[mail]);
+  writeAnswer(terminal, format, { wish: choice, digest: gets, ...mails }, [says, ...words]);
   if (word === 'on' && !gets) warn(terminal, 'your choice is stored all the same');
   return Promise.resolve(gets || word !== 'status' ? EXIT.found : EXIT.nothing);
 }

@@ -7,7 +7,7 @@ import { isClusterName } from '../../gridengine/cluster-name';
 import { findCell } from '../../gridengine/find-cell';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
-import { escapeForTerminal, escapeJson } from '../../report/format/escape';
+import { escapeForTerminal } from '../../report/format/escape';
 import { formatCount, formatDuration, formatPercent, plural } from '../../report/format/units';
 import { commandAction, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { openHistory } from '../../accounting/open-store';
@@ -28,7 +28,7 @@ import {
 import { describeFindings } from '../import/findings';
 import { waitForChange } from '../import/follow-files';
 import { interruption, progressLine, statusLine, type Terminal } from '../terminal';
-import { outputFormat, screenOf, textOrJson, warn, writeLines } from '../output';
+import { outputFormat, screenOf, textOrJson, warn, writeAnswer, writeLines } from '../output';
 
 export interface ImportOptions extends GlobalOptions {
   readonly follow?: boolean;
@@ -79,38 +79,25 @@ async function listUnreadable(
   terminal: Terminal,
 ): Promise<number> {
   const lines = await store.unreadableLines(cluster, outputFormat(options) === 'text' ? MOST_LISTED : Infinity);
-  if (outputFormat(options) === 'json') writeLines(terminal, [escapeJson(JSON.stringify({ schema: 1, lines }))]);
-  else
-    writeLines(
-      terminal,
-      lines.map(
-        ({ path, offset, reason, text }) =>
-          `${escapeForTerminal(path)}: byte ${offset}: ${escapeForTerminal(reason)}: ${escapeForTerminal(text.slice(0, SHOWN_OF_A_LINE))}`,
-      ),
-    );
+  const says = lines.map(
+    ({ path, offset, reason, text }) =>
+      `${escapeForTerminal(path)}: byte ${offset}: ${escapeForTerminal(reason)}: ${escapeForTerminal(text.slice(0, SHOWN_OF_A_LINE))}`,
+  );
+  writeAnswer(terminal, outputFormat(options), { lines }, says);
   if (lines.length === 0) warn(terminal, `no line of cluster ${cluster} was unreadable`);
   else if (lines.length === MOST_LISTED) warn(terminal, `only the last ${formatCount(MOST_LISTED)}; --json lists all`);
   return lines.length > 0 ? EXIT.found : EXIT.nothing;
 }
 
 function report(sums: ImportSums, problems: readonly string[], options: ImportOptions, terminal: Terminal): void {
-  if (outputFormat(options) === 'json') {
-    const { lines, added, joined, unchanged, unreadable, firstUnreadable } = sums;
-    const first = firstUnreadable;
-    writeLines(terminal, [
-      escapeJson(
-        JSON.stringify({ schema: 1, lines, added, joined, unchanged, unreadable, first_unreadable: first, problems }),
-      ),
-    ]);
-    return;
-  }
-  writeLines(terminal, [
-    options.dryRun
-      ? `${plural(sums.lines, 'new line')} with ${plural(sums.added, 'record')}, nothing was written`
-      : describeImport(sums),
-  ]);
-  const first = sums.firstUnreadable;
-  if (first !== null)
+  const { lines, added, joined, unchanged, unreadable, firstUnreadable: first } = sums;
+  const says = options.dryRun
+    ? `${plural(lines, 'new line')} with ${plural(added, 'record')}, nothing was written`
+    : describeImport(sums);
+  const format = outputFormat(options);
+  const answer = { lines, added, joined, unchanged, unreadable, first_unreadable: first, problems };
+  writeAnswer(terminal, format, answer, [says]);
+  if (first !== null && format === 'text')
     warn(terminal, `the first that is unreadable: ${first.path}, byte ${first.offset}: ${first.reason}`);
 }
 

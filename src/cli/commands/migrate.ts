@@ -10,7 +10,7 @@ import { escapeForTerminal } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
 import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
 import { interruption, progressLine, type Terminal } from '../terminal';
-import { textOrJson, warn, writeLines } from '../output';
+import { textOrJson, warn, writeAnswer } from '../output';
 
 interface MigrateOptions extends GlobalOptions {
   readonly credentials?: string;
@@ -75,8 +75,7 @@ async function migrateSite(file: string, url: string, options: MigrateOptions, t
       },
     });
     progress.clear();
-    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, ...taken })]);
-    else writeLines(terminal, describe(taken, path, url));
+    writeAnswer(terminal, format, taken, describe(taken, path, url));
     warnOf(terminal, taken.refused);
     if (taken.lacking.length > 0) {
       warn(

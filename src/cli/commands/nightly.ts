@@ -21,7 +21,7 @@ import { makeNightPlaces } from '../nightly/report-files';
 import { nightSteps, type NightSteps } from '../nightly/night-steps';
 import { knownOf, runNightly, type NightlyOutcome, type NightlyParts } from '../nightly/run-nightly';
 import { digestOwners, siteMailTo, wantsMail } from '../nightly/send-night';
-import { textOrJson, warn, writeLines } from '../output';
+import { textOrJson, warn, writeAnswer, writeLines } from '../output';
 
 export interface NightlyCommandOptions extends GlobalOptions {
   readonly date?: string;
@@ -185,7 +185,7 @@ export async function nightly(
   try {
     if (options.dryRun) {
       const lines = await plan(options, settings, steps, parts);
-      writeLines(terminal, format === 'json' ? [JSON.stringify({ schema: 1, dry_run: true, plan: lines })] : lines);
+      writeAnswer(terminal, format, { dry_run: true, plan: lines }, lines);
       return EXIT.found;
     }
     const who = `${host} ${process.pid} ${now.toISOString()}`;
@@ -193,8 +193,7 @@ export async function nightly(
     try {
       const outcome = await runNightly(parts, ledger, options);
       progress.clear();
-      if (format === 'json') terminal.write(`${JSON.stringify({ schema: 1, ...outcome })}\n`);
-      else writeLines(terminal, [describeNightly(outcome)]);
+      writeAnswer(terminal, format, outcome, [describeNightly(outcome)]);
       const isWell = outcome.troubles.length === 0 && outcome.open.length === 0 && !outcome.interrupted;
       return isWell ? EXIT.found : EXIT.unavailable;
     } finally {

@@ -7,7 +7,7 @@ import { formatBytes, formatCount } from '../../report/format/units';
 import { commandAction, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
-import { textOrJson, warn, writeLines } from '../output';
+import { textOrJson, warn, writeAnswer } from '../output';
 
 interface PruneOptions extends GlobalOptions {
   readonly dryRun?: boolean;
@@ -66,14 +66,13 @@ export async function prune(
   if (options.dryRun) {
     const count = (store: HistoryStore): Promise<number> => store.countOld(rules, now.getTime());
     const { result: records } = await workOnHistory(settings, terminal, 'prune', count, open);
-    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, dry_run: true, records })]);
-    else writeLines(terminal, [...describeRules(rules, now), `${formatCount(records)} records would go`]);
+    const says = [...describeRules(rules, now), `${formatCount(records)} records would go`];
+    writeAnswer(terminal, format, { dry_run: true, records }, says);
     return EXIT.found;
   }
   const remove = (store: HistoryStore, how: LongWork): Promise<Pruned> => store.prune(rules, now.getTime(), how);
   const { result: pruned } = await workOnHistory(settings, terminal, 'prune', remove, open);
-  if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, ...pruned })]);
-  else writeLines(terminal, [describePruned(pruned)]);
+  writeAnswer(terminal, format, pruned, [describePruned(pruned)]);
   if (pruned.complete) return EXIT.found;
   warn(terminal, 'interrupted: the next run removes the rest');
   return EXIT.unavailable;

@@ -5,7 +5,7 @@ import { formatCount } from '../../report/format/units';
 import { commandAction, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
-import { textOrJson, warn, writeLines } from '../output';
+import { textOrJson, warn, writeAnswer } from '../output';
 
 /** `qmemacct rollup` */
 export function register(command: Command, context: CommandContext): void {
@@ -22,9 +22,8 @@ export async function rollup(
   const settings = loadSettings(options.config);
   const rollUp = (store: HistoryStore, how: LongWork): Promise<number> => store.rollUp(how);
   const { result: days, isInterrupted } = await workOnHistory(settings, terminal, 'days', rollUp, open);
-  if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, days, complete: !isInterrupted })]);
-  else
-    writeLines(terminal, [days === 0 && !isInterrupted ? 'every day is summed' : `${formatCount(days)} days summed`]);
+  const says = days === 0 && !isInterrupted ? 'every day is summed' : `${formatCount(days)} days summed`;
+  writeAnswer(terminal, format, { days, complete: !isInterrupted }, [says]);
   if (!isInterrupted) return EXIT.found;
   warn(terminal, 'interrupted: the next run sums the days that are left');
   return EXIT.unavailable;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { loadSettings } from '../../record/settings';
 import { formatCount } from '../../report/format/units';
 import { commandAction, EXIT, type CommandContext, type GlobalOptions } from '../command';
-import { textOrJson, warn, writeLines } from '../output';
+import { textOrJson, warn, writeAnswer } from '../output';
 import { workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
 
@@ -21,9 +21,8 @@ export async function settle(options: GlobalOptions, terminal: Terminal): Promis
     (store, how) => store.settle(how),
   );
   const { settled, unreadable } = result;
-  if (format === 'json')
-    writeLines(terminal, [JSON.stringify({ schema: 1, settled, unreadable, complete: !isInterrupted })]);
-  else writeLines(terminal, [settled === 0 ? 'nothing waits' : `${formatCount(settled)} accounts settled`]);
+  const says = settled === 0 ? 'nothing waits' : `${formatCount(settled)} accounts settled`;
+  writeAnswer(terminal, format, { settled, unreadable, complete: !isInterrupted }, [says]);
   if (unreadable > 0)
     warn(terminal, `${formatCount(unreadable)} accounts can't be read: they stay in qmemacct.inbox, with their error`);
   return isInterrupted || unreadable > 0 ? EXIT.unavailable : EXIT.found;

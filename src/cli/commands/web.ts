@@ -5,7 +5,7 @@ import { problemOf } from '../../base/problem-document';
 import { ClientError, newServerClient } from '../../server/client/server-client';
 import { signInLinkShape } from '../../server/routes/sign-in-link';
 import { commandAction, type CommandContext, CommandError, EXIT, type GlobalOptions } from '../command';
-import { textOrJson, writeLines } from '../output';
+import { textOrJson, writeAnswer } from '../output';
 import type { Terminal } from '../terminal';
 
 interface WebOptions extends GlobalOptions {
@@ -39,9 +39,8 @@ export async function printLink(options: WebOptions, terminal: Terminal): Promis
     if (answer.status !== 200 || !link.ok)
       throw new CommandError(`qmemacct serve at ${socket}: ${problemOf(answer)}`, EXIT.unavailable);
     const { url, seconds } = link.value;
-    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, url, seconds })]);
-    else
-      writeLines(terminal, [url, `Open it within ${Math.round(seconds / 60)} minutes; it works once.`, ...tunnel(url)]);
+    const how = `Open it within ${Math.round(seconds / 60)} minutes; it works once.`;
+    writeAnswer(terminal, format, { url, seconds }, [url, how, ...tunnel(url)]);
     return EXIT.found;
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;

@@ -5,7 +5,6 @@ import type { JobRecord } from '../../record/record';
 import { complexOf, requestOf } from '../../record/request';
 import { roundRequest } from '../../report/advice/advice';
 import { nextTime } from '../../report/advice/next-time';
-import { escapeJson } from '../../report/format/escape';
 import { succeeded } from '../../report/job/ending';
 import type { JobReport } from '../../report/job/job';
 import { latestRuns, predictionOf, recordsOf, type JobRun } from '../../report/job/job-run';
@@ -13,7 +12,7 @@ import { needsOf } from '../../report/job/job-whole';
 import { MEMORY_CAUSES, type Cause } from '../../report/why/hypothesis';
 import { whyEnded, type Why } from '../../report/why/why';
 import { EXIT } from '../command';
-import { warn, writeLines, type OutputFormat } from '../output';
+import { warn, writeAnswer, type OutputFormat } from '../output';
 import type { Terminal } from '../terminal';
 import { wasToRunAgain } from './may-be-unfinished';
 
@@ -126,11 +125,8 @@ export function showRetry(
 ): number {
   const { memory, request, sentence } = retryOf(report, dialect, terminal.now(), report.mayWait);
   const { job_id, task_id = null } = report;
-  if (format === 'json')
-    terminal.write(
-      `${escapeJson(JSON.stringify({ schema: 1, job_id, task_id, ended_by_memory: memory, request, reason: sentence }))}\n`,
-    );
-  else if (request !== null) writeLines(terminal, [request]);
+  const answer = { job_id, task_id, ended_by_memory: memory, request, reason: sentence };
+  writeAnswer(terminal, format, answer, request === null ? [] : [request]);
   if (format !== 'json' && (request === null || memory === null))
     warn(terminal, `job ${jobTaskName({ cluster: '', job_id, task_id })}: ${sentence}`);
   if (memory === null) return EXIT.notYet;
