@@ -22,6 +22,18 @@ export interface Span {
   readonly until: number;
 }
 
+/** The spans in their order; spans that touch become one, empty ones are left out. */
+export function inSpans(parts: readonly Span[]): readonly Span[] {
+  const spans: Span[] = [];
+  for (const { since, until } of parts) {
+    const last = spans.at(-1);
+    if (since >= until) continue;
+    if (last?.until === since) spans[spans.length - 1] = { since: last.since, until };
+    else spans.push({ since, until });
+  }
+  return spans;
+}
+
 /** First day of the period that a day is in. */
 export function periodStart(unit: Unit, day: number): number {
   if (unit === 'day') return day;

@@ -1,4 +1,4 @@
-import type { Span } from '../../accounting/sums/periods';
+import { inSpans, type Span } from '../../accounting/sums/periods';
 import { DAY_MS } from '../../base/units';
 import type { Totals } from '../../record/totals';
 
@@ -49,15 +49,9 @@ export function heavyDays(weights: readonly DayWeight[], period: Span, budget: n
     chosen.push(day);
     room -= records;
   }
-  const spans: Span[] = [];
-  for (const day of chosen.sort()) {
+  const parts = chosen.sort().map((day) => {
     const begin = Date.parse(day);
-    const since = Math.max(period.since, begin);
-    const until = Math.min(period.until, begin + DAY_MS);
-    const last = spans.at(-1);
-    if (since >= until) continue;
-    if (last?.until === since) spans[spans.length - 1] = { since: last.since, until };
-    else spans.push({ since, until });
-  }
-  return { spans, days: chosen.length === candidates.length ? null : chosen };
+    return { since: Math.max(period.since, begin), until: Math.min(period.until, begin + DAY_MS) };
+  });
+  return { spans: inSpans(parts), days: chosen.length === candidates.length ? null : chosen };
 }

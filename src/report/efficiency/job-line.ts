@@ -12,12 +12,13 @@ import { judgedBy } from '../advice/fit';
 import { gibHoursOf } from '../format/units';
 import { endingLabel } from '../job/ending';
 import { unusedByteSeconds } from '../../accounting/job-line';
+import { jobOf } from '../../accounting/job-records';
 import { toJobLines } from '../records/lines';
 import { needsOf } from '../job/job-whole';
 import { nextTime } from '../advice/next-time';
 import type { KilledFound } from './killed-jobs';
 import type { JobLine, LineAdvice } from './report';
-import { jobOf, type WholeJobs } from './whole-jobs';
+import type { WholeJobs } from './whole-jobs';
 
 /** The jobs of one owner and name class: their sums, and some of their records. */
 export interface NameFound extends WholeJobs {

@@ -1,6 +1,7 @@
 import { killedByMemory } from '../../record/cause';
 import { groupBy } from '../../base/group-by';
 import { nameClass } from '../../record/name-class';
+import { jobOf } from '../../accounting/job-records';
 import type { AccountingReader } from '../../accounting/store';
 import type { Dialect } from '../../gridengine/dialect';
 import { recordKeyText, type JobRecord } from '../../record/record';
@@ -12,7 +13,7 @@ import { formatClock, parseTime } from '../format/local-time';
 import { MEMORY_CAUSES } from '../why/hypothesis';
 import { whyEnded, type Why } from '../why/why';
 import type { Words } from '../why/words';
-import { isPart, jobOf, wholeRun } from './whole-jobs';
+import { isPart, wholeRun } from './whole-jobs';
 
 /** One run of a job that ended for lack of memory: all its records, and why that is thought. */
 interface KilledRun {

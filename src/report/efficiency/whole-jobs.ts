@@ -1,4 +1,5 @@
 import { groupBy } from '../../base/group-by';
+import { jobOf } from '../../accounting/job-records';
 import type { AccountingReader } from '../../accounting/store';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { wholeOf } from '../job/job-whole';
@@ -16,9 +17,6 @@ export interface WholeJobs {
 /** Whether a record shows only a part of its job: a parallel job's master uses hardly any memory itself. */
 export const isPart = ({ granted_hosts: hosts, pe_task_id: task }: JobRecord): boolean =>
   task !== null || (hosts?.length ?? 0) > 1;
-
-/** The same text for all records of a job or array task. */
-export const jobOf = ({ cluster, job_id: job, task_id: task }: JobRecord): string => `${cluster} ${job} ${task ?? ''}`;
 
 /** All records of the run that `part` belongs to, as the store has them. Rejects with StoreError. */
 export async function wholeRun(reader: Pick<AccountingReader, 'job'>, part: JobRecord): Promise<readonly JobRecord[]> {

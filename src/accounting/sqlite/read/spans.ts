@@ -1,23 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import { DAY_MS } from '../../../base/units';
-import { type Span } from '../../sums/periods';
+import { inSpans, type Span } from '../../sums/periods';
 import { groupingSet } from '../../sums/grouping-sets';
 import { prepared } from '../database/prepared';
 import { DAYS_OF_KEY, DAYS_OF_KINDS, kindsLike } from '../sums/rolled-rows';
 import { FIRST_ROLLED_DAY, LAST_ROLLED_DAY } from './queries';
 import type { Condition, NamedKind } from './record-filter';
-
-/** The spans in their order; spans that touch become one, empty ones are left out. */
-export function inSpans(parts: readonly Span[]): readonly Span[] {
-  const spans: Span[] = [];
-  for (const { since, until } of parts) {
-    const last = spans.at(-1);
-    if (since >= until) continue;
-    if (last?.until === since) spans[spans.length - 1] = { since: last.since, until };
-    else spans.push({ since, until });
-  }
-  return spans;
-}
 
 /** If a name fits more name classes than this, its jobs may be on any day. */
 const MOST_KINDS = 100;
