@@ -65,9 +65,6 @@ export interface PlainCell {
   readonly read: (cells: readonly Cell[], at: number, words: WordCodec) => TableValue;
 }
 
-/** No upper bound, for lists in a store. */
-export const NO_END = Number.MAX_SAFE_INTEGER;
-
 /** The value of a store's JSON text. Throws RangeError if it does not have that shape. */
 export function fromJson<T>(shape: Shape<T>, json: string, what: string): T {
   const read = checkJson(shape, json, what);
@@ -396,8 +393,8 @@ function requestsCodec(name: string, help: string): CellCodec {
   };
 }
 
-const NAMES = list(string, NO_END);
-const FIGURES = list(number(), NO_END);
+const NAMES = list(string);
+const FIGURES = list(number());
 
 /** Reads a list of names as metrics that are all 0. */
 const metricSet: Shape<Readonly<Record<string, number>>> = {
@@ -440,7 +437,7 @@ function notesCodec(name: string, help: string): CellCodec {
     const [id, given] = [numberIn(cells[at], name), textIn(cells[at + 1], 'note_numbers')];
     if (id === null) return [];
     const templates = templatesOf(words.text('notes', id));
-    const numbers = given === null ? [] : fromJson(list(list(number(), NO_END), NO_END), given, 'note_numbers');
+    const numbers = given === null ? [] : fromJson(list(list(number())), given, 'note_numbers');
     return templates.map((template, index) => joinNote({ template, numbers: numbers[index] ?? [] }));
   };
   return {

@@ -2,16 +2,7 @@ import { FIELD_NAMES, FIELDS, TRUSTS, type FieldName } from '../record/fields';
 import type { JobRecord, MemorySeries } from '../record/record';
 import { killedByMemory } from '../record/cause';
 import { boolean, integer, list, map, number, object, oneOf, string, type ValueOf } from '../base/shape';
-import {
-  compactCopy,
-  FIELD_CODECS,
-  fromJson,
-  NO_END,
-  repeatedJson,
-  type Cell,
-  type Column,
-  type WordCodec,
-} from './columns';
+import { compactCopy, FIELD_CODECS, fromJson, repeatedJson, type Cell, type Column, type WordCodec } from './columns';
 import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage';
 import { chargedEnergy, requestedBytes } from '../record/facts';
 import { provesMembership } from '../record/membership';
@@ -86,9 +77,9 @@ export function columnAt(name: string): number {
 export type Row = readonly Cell[];
 
 /** An account, and the fields (`slots`) of a record that come from it. */
-const account = object({ trust: oneOf(TRUSTS), ended: boolean, slots: list(string, NO_END) });
-const ACCOUNTS = list(account, NO_END);
-const NUMBERS = list(integer(), NO_END);
+const account = object({ trust: oneOf(TRUSTS), ended: boolean, slots: list(string) });
+const ACCOUNTS = list(account);
+const NUMBERS = list(integer());
 type Account = Omit<ValueOf<typeof account>, 'slots'> & { readonly slots: string[] };
 
 /** The accounts that fields of a record come from, and the revision of each. */
@@ -153,7 +144,7 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
 }
 
 /** The values of each series, by its name. */
-const POINTS = map(list(number(), NO_END));
+const POINTS = map(list(number()));
 
 /** Columns of the table `series` before those of a record: start, step, points; NULL if the series is not read. */
 export const SERIES_CELLS = 3;

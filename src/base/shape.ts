@@ -161,7 +161,7 @@ export function nullable<T>(shape: Shape<T>): Shape<T | null> {
   };
 }
 
-export function list<T>(item: Shape<T>, most: number): Shape<readonly T[]> {
+export function list<T>(item: Shape<T>, most = Infinity): Shape<readonly T[]> {
   return {
     read: (value) => {
       if (!Array.isArray(value)) return fail('is not a list');

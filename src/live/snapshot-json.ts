@@ -22,7 +22,6 @@ import type { Answer, HostTotals, Snapshot } from './snapshot';
 const SNAPSHOT_VERSION = 1;
 
 const aNumber = nullable(number());
-const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
 
 function answer<T>(value: Shape<T>): Shape<Answer<T>> {
   return object({ at: aNumber, value, problem: nullable(string), triedAt: aNumber });
@@ -45,11 +44,11 @@ const snapshot: Shape<Snapshot> = object({
   cluster: string,
   cell: optional(string),
   dialect: oneOf(DIALECTS),
-  hosts: answer(many(qhostHost)),
-  running: answer(many(listedJob)),
-  details: answer(many(jobDetail)),
-  pending: nullable(answer(many(listedJob))),
-  hostTotals: optional(many(hostTotals)),
+  hosts: answer(list(qhostHost)),
+  running: answer(list(listedJob)),
+  details: answer(list(jobDetail)),
+  pending: nullable(answer(list(listedJob))),
+  hostTotals: optional(list(hostTotals)),
 });
 
 /** A map as an object, as JSON has no maps. */

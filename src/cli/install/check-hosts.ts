@@ -23,7 +23,7 @@ function checkHere(host: string, stateDir: string, prefix: string): HostVerdict 
 }
 
 const doctorAnswer = object({
-  self_test: object({ ok: boolean, problems: list(string, Infinity) }),
+  self_test: object({ ok: boolean, problems: list(string) }),
 });
 
 async function askHost(host: string, template: readonly string[], check: HostCheck): Promise<HostVerdict> {

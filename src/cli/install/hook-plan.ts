@@ -32,7 +32,7 @@ const change = object({
 export type Change = ValueOf<typeof change>;
 
 /** The form in which a backup keeps changes (backups.ts). */
-export const changeList = list(change, Infinity);
+export const changeList = list(change);
 
 export interface HookPlan {
   readonly changes: readonly Change[];

@@ -13,9 +13,9 @@ const stampShape = object({
   /** ISO 8601, UTC. */
   tested_at: string,
   ok: boolean,
-  problems: list(string, Infinity),
+  problems: list(string),
   /** Names of what the installation set up to be started by itself (services.ts). */
-  services: list(string, Infinity),
+  services: list(string),
 });
 export type Stamp = ValueOf<typeof stampShape>;
 

@@ -15,7 +15,7 @@ const pointShape = object({
 });
 export type Point = ValueOf<typeof pointShape>;
 
-export const pointsShape = list(pointShape, Infinity);
+export const pointsShape = list(pointShape);
 
 /** Common to all points of a round; `at`: the time (ms) of points that have none of their own. */
 interface PointFrame {

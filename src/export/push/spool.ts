@@ -13,7 +13,7 @@ const stateShape = object({
   /** Records up to this number have been read. */
   position: integer(0),
   /** The numbers of records read that were not complete yet. */
-  open: list(integer(0), Infinity),
+  open: list(integer(0)),
   /** Since the directory was made: batches dropped for lack of room, and items that the server refused for good. */
   dropped: integer(0),
   refused: integer(0),

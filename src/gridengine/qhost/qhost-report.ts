@@ -57,10 +57,10 @@ export const qhostHost = object({
   /** `num_proc` and `mem_total` exactly as printed, for programs that read them like QmemTools. */
   processorsText: string,
   memoryTotalText: string,
-  resources: list(qhostResource, Infinity),
-  queues: list(qhostQueue, Infinity),
+  resources: list(qhostResource),
+  queues: list(qhostQueue),
   /** One for each row that qhost prints: a parallel job has one for each slot, and one more for its master task. */
-  jobs: list(qhostJob, Infinity),
+  jobs: list(qhostJob),
 });
 
 export type QhostHost = ValueOf<typeof qhostHost>;

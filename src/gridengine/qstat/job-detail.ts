@@ -43,7 +43,7 @@ const taskDetail = object({
   startedAt: nullable(number()),
   /** Usage of the master task. */
   usage,
-  peTasks: list(peTaskDetail, Infinity),
+  peTasks: list(peTaskDetail),
 });
 
 /** One job of `qstat -j LIST -xml`. */
@@ -64,15 +64,15 @@ export const jobDetail = object({
   /** The job context is `qmemacct=mail`: its owner wants a mail when the job has ended. */
   wantsMail: boolean,
   /** Jobs that must end first (`-hold_jid`). */
-  predecessors: list(number(), Infinity),
+  predecessors: list(number()),
   /** Array jobs of which the same task must end first (`-hold_jid_ad`). */
-  taskPredecessors: list(number(), Infinity),
-  requests: list(detailRequest, Infinity),
+  taskPredecessors: list(number()),
+  requests: list(detailRequest),
   pe: nullable(string),
   array: boolean,
-  tasks: list(taskDetail, Infinity),
+  tasks: list(taskDetail),
   /** Error messages of its tasks, and in JSON the scheduler's reasons; one line each. XML has the reasons by themselves. */
-  messages: list(string, Infinity),
+  messages: list(string),
 });
 
 export type JobDetail = ValueOf<typeof jobDetail>;

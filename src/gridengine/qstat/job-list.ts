@@ -39,7 +39,7 @@ export const listedJob = object({
   /** `-g t`: one row for each slot or host. */
   role: oneOf(['MASTER', 'SLAVE', '']),
   slots: aNumber,
-  requests: list(request, Infinity),
+  requests: list(request),
   requestedPe: aText,
   /** Slots of the PE: `4`, `2-8`, `3,4`; null: no PE, or `-r` was not asked for. */
   requestedSlots: aText,

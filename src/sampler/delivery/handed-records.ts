@@ -20,7 +20,7 @@ export type HandedLimits = Readonly<typeof HANDED_LIMITS>;
 export const handedPass = object({
   taken: integer(0),
   /** What was removed, and why: a line for each user. */
-  problems: list(string, Infinity),
+  problems: list(string),
 });
 export type HandedPass = ValueOf<typeof handedPass>;
 

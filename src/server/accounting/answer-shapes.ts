@@ -89,10 +89,8 @@ for (const [name, { schema }] of Object.entries({
 }))
   parts[name] = schema;
 
-const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
-
 function exactly<T>(item: Shape<T>, wanted: number): Shape<readonly T[]> {
-  return refined(many(item), (items) => (items.length === wanted ? items : fail(`has not ${wanted} items`)));
+  return refined(list(item), (items) => (items.length === wanted ? items : fail(`has not ${wanted} items`)));
 }
 
 const count = integer(0);
@@ -121,7 +119,7 @@ const merged = object(MERGED);
 
 const request: Shape<EnforcedRequest> = part(
   'RecordRequest',
-  object({ complex: string, ...REQUEST, enforced_by: many(oneOf(ENFORCERS)) }),
+  object({ complex: string, ...REQUEST, enforced_by: list(oneOf(ENFORCERS)) }),
 );
 
 const RECORD_MEMBERS: Readonly<Record<string, Shape<unknown>>> = {
@@ -178,8 +176,8 @@ const classes: Shape<Classes> = part(
   object(
     {
       rules_version: described(string, 'version of the rules'),
-      found: many(finding),
-      unknown: described(many(string), 'classes that could not be judged, since a figure is missing'),
+      found: list(finding),
+      unknown: described(list(string), 'classes that could not be judged, since a figure is missing'),
     },
     'what the rules say of a run, worst first',
   ),
@@ -219,9 +217,9 @@ const cause: Shape<CauseAccount> = part(
       task_id: nullable(count),
       attempt: count,
       confidence: oneOf(CONFIDENCES),
-      causes: described(many(oneOf(CAUSES)), 'the causes that fit best; none if the evidence does not suffice'),
+      causes: described(list(oneOf(CAUSES)), 'the causes that fit best; none if the evidence does not suffice'),
       sentence: string,
-      explanations: many(explanation),
+      explanations: list(explanation),
       next_time: described(nullable(string), 'what to request next time: a qsub line; null: nothing can be said'),
     },
     'why one run of a job (array task) ended badly, by what the caller is shown',
@@ -232,8 +230,8 @@ export const jobAnswer = part(
   'Job',
   object({
     schema,
-    records: many(attempt),
-    causes: many(cause),
+    records: list(attempt),
+    causes: list(cause),
     more_causes: described(boolean, 'whether more runs ended badly than are explained'),
     older_incarnations: count,
     newer_incarnations: count,
@@ -247,17 +245,17 @@ export const arrayAnswer = part(
     tasks: count,
     reruns: described(count, 'earlier runs of tasks; everything else is about the latest run of each task'),
     peaks: described(
-      many(count),
+      list(count),
       'lower bounds of the peak_rss of the tasks in bytes, lowest first; of many tasks 500, evenly chosen',
     ),
     limit_bytes: described(nullable(count), 'the largest limit of any task'),
     course: described(nullable(course), 'memory over time of 50 tasks, evenly chosen'),
     next_time: described(nullable(nextRequest), 'what to request so that every task fits'),
     line: described(nullable(string), 'what to request for tasks that ended badly: a qsub line'),
-    closest: described(many(attempt), 'the 50 tasks that came closest to their limit'),
-    ends: described(many(object({ label: string, tasks: count })), 'how the tasks ended, the most frequent first'),
+    closest: described(list(attempt), 'the 50 tasks that came closest to their limit'),
+    ends: described(list(object({ label: string, tasks: count })), 'how the tasks ended, the most frequent first'),
     causes: described(
-      many(object({ tasks: count, cause })),
+      list(object({ tasks: count, cause })),
       'the most frequent causes of bad ends, with one of the tasks, among the first 1,000 that ended badly',
     ),
     unexplained: described(count, 'tasks that ended badly and were not explained'),
@@ -275,7 +273,7 @@ const listed: Shape<StoredRecord> = part('ListedRecord', {
 /** At most this many records in one answer with `next_time`: each kind of job costs a query. */
 export const MOST_ADVISED = 1000;
 
-export const recordsAnswer = part('Records', object({ schema, records: many(listed), totals, shown }));
+export const recordsAnswer = part('Records', object({ schema, records: list(listed), totals, shown }));
 
 /** Checked without copying: there can be millions of cells. */
 const cells: Shape<readonly Cell[]> = {
@@ -292,18 +290,18 @@ export const tasksAnswer = part(
   object({
     schema,
     cluster: described(nullable(string), 'cluster of all runs; null: only some runs were asked for'),
-    ids: described(many(integer()), "the accounting DB's id of each run"),
+    ids: described(list(integer()), "the accounting DB's id of each run"),
     columns: described(
       map(cells),
       'by the name of the column as in docs/sql.md, a cell for each run, or one for all of them',
     ),
-    words: described(many(string), 'strings to which the columns named *_id point, by place'),
+    words: described(list(string), 'strings to which the columns named *_id point, by place'),
   }),
 );
 
-export const runningAnswer = part('Running', object({ schema, records: many(record) }));
+export const runningAnswer = part('Running', object({ schema, records: list(record) }));
 
-export const nodesAnswer = part('Nodes', object({ schema, nodes: many(part('Node', nodeHeartbeatShape)) }));
+export const nodesAnswer = part('Nodes', object({ schema, nodes: list(part('Node', nodeHeartbeatShape)) }));
 
 const group: Shape<SummaryGroup> = part(
   'SummaryGroup',
@@ -323,7 +321,7 @@ export const summaryAnswer = part(
     schema,
     shown,
     by: oneOf(SUMMARY_KEYS),
-    groups: many(group),
+    groups: list(group),
     more: described(boolean, 'whether there are more groups than are listed'),
     totals,
     hours: described(exactly(hour, 24), "the hours of the day, 0 to 23, in the server's time zone"),

@@ -22,7 +22,6 @@ import type { Course } from '../../report/series/course';
 
 const count = integer(0);
 const bytes = number(0);
-const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
 
 const PREDICTION = {
   complex: string,
@@ -96,9 +95,9 @@ const replay: Shape<ReplayAnswer> = object(
   {
     runs: count,
     advisable: described(count, 'runs that had enough earlier runs for any advice'),
-    advice: many(object({ risk: number(0, 1), within: outcome, larger: outcome })),
+    advice: list(object({ risk: number(0, 1), within: outcome, larger: outcome })),
     users: described(nullable(outcome), "the users' own requests"),
-    rules: many(object({ name: string, ...OUTCOME })),
+    rules: list(object({ name: string, ...OUTCOME })),
   },
   'what the advice would have done for each of these runs, knowing only those before it',
 );
@@ -123,10 +122,10 @@ export const course: Shape<Course> = object(
   {
     runs: count,
     step_seconds: number(0),
-    low_bytes: many(bytes),
-    median_bytes: many(bytes),
-    high_bytes: many(bytes),
-    largest_bytes: many(bytes),
+    low_bytes: list(bytes),
+    median_bytes: list(bytes),
+    high_bytes: list(bytes),
+    largest_bytes: list(bytes),
   },
   'memory of several runs over time since their start: at each step the lowest and highest tenth, the median and the largest',
 );
@@ -135,7 +134,7 @@ export const classAnswer = object({
   schema: constant(RECORD_SCHEMA),
   ...ADVICE,
   replay: nullable(replay),
-  runs: described(many(run), 'runs in the order in which they ended'),
+  runs: described(list(run), 'runs in the order in which they ended'),
   course: described(nullable(course), 'memory over time of the latest runs'),
 });
 export type ClassAnswer = ValueOf<typeof classAnswer>;

@@ -13,7 +13,7 @@ export const healthShape = object({
   live: object({
     at: described(nullable(integer()), 'when the oldest part of the running cluster was asked for; ms since the epoch'),
     ageSeconds: nullable(number()),
-    problems: list(string, Infinity),
+    problems: list(string),
   }),
   accounting: object({ problem: nullable(string) }),
 });

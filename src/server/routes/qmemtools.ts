@@ -53,7 +53,7 @@ const qhostRoute = route({
           object({
             jobcount: integer(),
             master: boolean,
-            taskid: list(string, Infinity),
+            taskid: list(string),
             jobname: string,
             owner: string,
           }),

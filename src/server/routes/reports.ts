@@ -56,7 +56,7 @@ export const pathDay: PathParameter<string> = {
 
 const reportsAnswer = object({
   schema: constant(RECORD_SCHEMA),
-  days: described(list(string, Infinity), 'the latest first; none for those who do not see all jobs'),
+  days: described(list(string), 'the latest first; none for those who do not see all jobs'),
 });
 
 const reportsRoute = route({

@@ -67,7 +67,7 @@ const attributes = list(object({ key: string, value: object({ stringValue: strin
 const dataPoints = object({ dataPoints: list(object({ attributes, asDouble: number() }), Infinity) });
 const otlpMetric = object({ name: string, unit: string, gauge: optional(dataPoints), sum: optional(dataPoints) });
 const otlpBody = object({
-  resourceMetrics: list(object({ scopeMetrics: list(object({ metrics: list(otlpMetric, Infinity) }), 1) }), 1),
+  resourceMetrics: list(object({ scopeMetrics: list(object({ metrics: list(otlpMetric) }), 1) }), 1),
 });
 
 /** User time of all CPUs so far, in s. */

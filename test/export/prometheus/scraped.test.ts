@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
-import { anything, list, map, object, optional, string, type Shape, type ValueOf } from '../../../src/base/shape';
+import { anything, list, map, object, optional, string, type ValueOf } from '../../../src/base/shape';
 import { sampleSnapshot } from '../../live/snapshots';
 import { eventually, freePort, startProgram } from '../../support/server-program';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -17,10 +17,8 @@ const skip =
   'without Debian packages prometheus and prometheus-node-exporter';
 const EXAMPLES = join(packageRoot(), 'docs', 'examples');
 
-const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
-
 const series = object({ metric: map(string), value: list(anything, 2) });
-const answered = object({ data: object({ result: many(series) }) });
+const answered = object({ data: object({ result: list(series) }) });
 type Series = ValueOf<typeof series>;
 
 interface Prometheus {
@@ -77,8 +75,8 @@ async function nodeExporterOf(t: TestContext, text: string): Promise<number> {
 }
 
 const dashboard = object({
-  panels: many(object({ title: string, targets: many(object({ expr: string })) })),
-  templating: object({ list: many(object({ name: string, type: string, query: optional(string) })) }),
+  panels: list(object({ title: string, targets: list(object({ expr: string })) })),
+  templating: object({ list: list(object({ name: string, type: string, query: optional(string) })) }),
 });
 
 /** The queries of a dashboard, with `.*` for its variables, and the panel or variable of each. */
