@@ -1,3 +1,4 @@
+import { described, integer, list, nullable, number, object, string, type ValueOf } from '../base/shape';
 import { Heap } from './heap';
 import type { JobClass, Need } from './job-class';
 import type { Known, Predictor } from './predictor';
@@ -14,39 +15,37 @@ export interface PastRun extends Need {
 }
 
 /** How the jobs would have fared under one way of choosing requests: part of the published contract (schema 1). */
-export interface Outcome {
-  /** Without the undecided jobs, which count in none of the other figures either. */
-  readonly jobs: number;
-  /** Jobs that needed more than their request. */
-  readonly failed: number;
-  /** Jobs that were stopped at a limit below the request: whether the request is enough is not known. */
-  readonly undecided: number;
-  /** Mean of the risks that were stated; null: none was. */
-  readonly stated_risk: number | null;
+const OUTCOME = {
+  jobs: described(integer(0), 'jobs without the undecided ones, which count nowhere else here'),
+  failed: described(integer(0), 'jobs that would have needed more than their request'),
+  undecided: described(
+    integer(0),
+    'jobs that were stopped at a limit below the request: whether it is enough is not known',
+  ),
+  stated_risk: described(nullable(number(0, 1)), 'mean of the stated risks; null: none was stated'),
   /** Requested and not used, failed attempts included; of a stopped job only its failed attempts. */
-  readonly unused_byte_seconds: number;
+  unused_byte_seconds: number(0),
   /** What was needed, by the jobs of which this is known. */
-  readonly used_byte_seconds: number;
-}
+  used_byte_seconds: number(0),
+};
+const outcome = object(OUTCOME);
+export type Outcome = ValueOf<typeof outcome>;
 
 /** The replay of one history: part of the published contract (schema 1). */
-export interface ReplayAnswer {
-  readonly runs: number;
-  /** Jobs whose class had enough runs for any advice. */
-  readonly advisable: number;
-  /** By wanted risk. */
-  readonly advice: readonly {
-    readonly risk: number;
-    /** Requests at the wanted risk, or a smaller one. */
-    readonly within: Outcome;
-    /** Requests at a larger risk, as the class has few runs or its runs differ much. */
-    readonly larger: Outcome;
-  }[];
-  /** What the users' own requests for those jobs did; null: no request is known. */
-  readonly users: Outcome | null;
-  /** What other rules for requests did. */
-  readonly rules: readonly (Outcome & { readonly name: string })[];
-}
+export const replayShape = object(
+  {
+    runs: integer(0),
+    advisable: described(integer(0), 'runs that had enough earlier runs for any advice'),
+    /** By wanted risk: requests at that risk, or a smaller one; at a larger one, as the class has few or unlike runs. */
+    advice: list(object({ risk: number(0, 1), within: outcome, larger: outcome })),
+    /** null: no request is known. */
+    users: described(nullable(outcome), "the users' own requests"),
+    /** What other rules for requests did. */
+    rules: list(object({ name: string, ...OUTCOME })),
+  },
+  'what the advice would have done for each of these runs, knowing only those before it',
+);
+export type ReplayAnswer = ValueOf<typeof replayShape>;
 
 interface PlainRule {
   readonly name: string;

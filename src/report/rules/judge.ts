@@ -1,34 +1,40 @@
+import { described, list, named, nullable, number, object, oneOf, string, type ValueOf } from '../../base/shape';
 import type { JobRecord } from '../../record/record';
 import { latestRuns, recordsOf, runGroups, type JobRun } from '../job/job-run';
 import { isRun, type RunRecords } from '../job/job-whole';
 import { gibHoursOf } from '../format/units';
 import type { Value } from './compile';
 import { subjectOf, type Kind, type Subject } from './facts';
-import type { Figure, Rule, Severity, Template } from './rule';
+import { SEVERITIES, type Figure, type Rule, type Template } from './rule';
 import type { RuleSet } from './rule-set';
 import { formatValue, PLAIN } from './units';
 
 /** A class that a run belongs to: part of the published contract (schema 1). */
-export interface Finding {
-  readonly class: string;
-  readonly severity: Severity;
-  /** What shows the class, with its figures. */
-  readonly evidence: string;
-  /** What to do about it; '': nothing is said. */
-  readonly hint: string;
-  /** null: no cost of this kind, or unknown. */
-  readonly cost_gib_hours: number | null;
-  readonly cost_slot_hours: number | null;
-}
+export const findingShape = object(
+  {
+    class: string,
+    severity: oneOf(SEVERITIES),
+    /** What shows the class, with its figures. */
+    evidence: string,
+    /** What to do about it; '': nothing is said. */
+    hint: string,
+    /** null: no cost of this kind, or unknown. */
+    cost_gib_hours: nullable(number()),
+    cost_slot_hours: nullable(number()),
+  },
+  "a class that the site's rules find for a run, and the evidence",
+);
+export type Finding = ValueOf<typeof findingShape>;
 
-/** The classes of a run by the rules. */
-export interface Classes {
-  readonly rules_version: string;
-  /** Worst first. */
-  readonly found: readonly Finding[];
-  /** Classes that could not be judged: something that their rule needs is not known. */
-  readonly unknown: readonly string[];
-}
+export const classesShape = object(
+  {
+    rules_version: described(string, 'version of the rules'),
+    found: list(named(findingShape, 'Finding')),
+    unknown: described(list(string), 'classes that could not be judged, since a figure is missing'),
+  },
+  'what the rules say of a run, worst first',
+);
+export type Classes = ValueOf<typeof classesShape>;
 
 const PLAIN_GLYPHS = { dot: '·', degree: '°' };
 

@@ -1,17 +1,21 @@
+import { integer, list, number, object, type ValueOf } from '../../base/shape';
 import type { MemorySeries } from '../../record/record';
 
 const STEPS = 120;
 
 /** Memory over time of many runs, each from its start; at each step over the runs that had not ended by then. */
-export interface Course {
-  readonly runs: number;
-  readonly step_seconds: number;
-  /** The 10th percentile of the runs; `high_bytes`: the 90th. */
-  readonly low_bytes: readonly number[];
-  readonly median_bytes: readonly number[];
-  readonly high_bytes: readonly number[];
-  readonly largest_bytes: readonly number[];
-}
+export const courseShape = object(
+  {
+    runs: integer(0),
+    step_seconds: number(0),
+    low_bytes: list(number(0)),
+    median_bytes: list(number(0)),
+    high_bytes: list(number(0)),
+    largest_bytes: list(number(0)),
+  },
+  'memory of several runs over time since their start: at each step the lowest and highest tenth, the median and the largest',
+);
+export type Course = ValueOf<typeof courseShape>;
 
 /** null: there are fewer than two runs to compare. */
 export function courseOf(all: readonly MemorySeries[]): Course | null {

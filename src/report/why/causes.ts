@@ -1,33 +1,41 @@
 import { groupBy } from '../../base/group-by';
+import { described, integer, list, named, nullable, object, oneOf, string, type ValueOf } from '../../base/shape';
 import type { Dialect } from '../../gridengine/dialect';
 import { predictionOf, recordsOf, type JobRun } from '../job/job-run';
 import { needsOf } from '../job/job-whole';
 import { nextTime } from '../advice/next-time';
-import type { Cause, Standing } from './hypothesis';
-import { whyEnded, type Confidence } from './why';
+import { CAUSES, STANDINGS } from './hypothesis';
+import { CONFIDENCES, whyEnded } from './why';
 
-/** Why one run of a job (array task) ended badly: part of the published contract (schema 1). */
-export interface CauseAccount {
-  readonly cluster: string;
-  readonly job_id: number;
-  readonly task_id: number | null;
-  readonly attempt: number;
-  readonly confidence: Confidence;
-  /** The causes that fit best; none where the evidence does not suffice. */
-  readonly causes: readonly Cause[];
-  readonly sentence: string;
-  /** Every cause that can lead to such an end, compared with the evidence. */
-  readonly explanations: readonly {
-    readonly cause: Cause;
-    readonly standing: Standing;
-    readonly name: string;
-    readonly evidence: string;
+export const explanationShape = object(
+  {
+    cause: oneOf(CAUSES),
+    standing: oneOf(STANDINGS),
+    name: string,
+    evidence: string,
     /** Where the evidence leaves the cause open: what would have shown it. */
-    readonly would_show: string | null;
-  }[];
-  /** What to ask for next time; null: nothing can be said. */
-  readonly next_time: string | null;
-}
+    would_show: nullable(string),
+  },
+  'one thing that such an end can come of, held against what is known',
+);
+
+/** Part of the published contract (schema 1). */
+export const causeShape = object(
+  {
+    cluster: string,
+    job_id: integer(0),
+    task_id: nullable(integer(0)),
+    attempt: integer(0),
+    confidence: oneOf(CONFIDENCES),
+    causes: described(list(oneOf(CAUSES)), 'the causes that fit best; none if the evidence does not suffice'),
+    sentence: string,
+    /** Every cause that can lead to such an end. */
+    explanations: list(named(explanationShape, 'Explanation')),
+    next_time: described(nullable(string), 'what to request next time: a qsub line; null: nothing can be said'),
+  },
+  'why one run of a job (array task) ended badly, by what the caller is shown',
+);
+export type CauseAccount = ValueOf<typeof causeShape>;
 
 /** The causes of all runs that ended badly, in the order of `runs`. */
 export function causeAccounts(runs: readonly JobRun[], dialect?: Dialect): readonly CauseAccount[] {

@@ -49,12 +49,9 @@ import { ENFORCERS } from '../../gridengine/memory-complex';
 import { totalsShape } from '../../record/totals';
 import { ADVICE_KINDS } from '../../report/advice/advice';
 import type { NextRequest } from '../../report/advice/next-request';
-import type { Classes, Finding } from '../../report/rules/judge';
-import { SEVERITIES } from '../../report/rules/rule';
-import type { CauseAccount } from '../../report/why/causes';
-import { course } from './class-shape';
-import { CAUSES, STANDINGS } from '../../report/why/hypothesis';
-import { CONFIDENCES } from '../../report/why/why';
+import { classesShape, findingShape } from '../../report/rules/judge';
+import { causeShape, explanationShape } from '../../report/why/causes';
+import { courseShape } from '../../report/series/course';
 
 /**
  * Shapes of the server's answers from the accounting DB. The OpenAPI description and the checks of our own client are
@@ -156,32 +153,8 @@ const nextRequest: Shape<NextRequest> = part(
   ),
 );
 
-const finding: Shape<Finding> = part(
-  'Finding',
-  object(
-    {
-      class: string,
-      severity: oneOf(SEVERITIES),
-      evidence: string,
-      hint: string,
-      cost_gib_hours: nullable(number()),
-      cost_slot_hours: nullable(number()),
-    },
-    "a class that the site's rules find for a run, and the evidence",
-  ),
-);
-
-const classes: Shape<Classes> = part(
-  'Classes',
-  object(
-    {
-      rules_version: described(string, 'version of the rules'),
-      found: list(finding),
-      unknown: described(list(string), 'classes that could not be judged, since a figure is missing'),
-    },
-    'what the rules say of a run, worst first',
-  ),
-);
+part('Finding', findingShape);
+const classes = part('Classes', classesShape);
 
 const ATTEMPT = { attempt: integer(1), attempts: integer(1), incarnation: integer(1) };
 const attemptOf = object(ATTEMPT);
@@ -194,37 +167,8 @@ const attempt: Shape<JobAttempt & ValueOf<typeof advised>> = part('Attempt', {
   ).schema,
 });
 
-const explanation = part(
-  'Explanation',
-  object(
-    {
-      cause: oneOf(CAUSES),
-      standing: oneOf(STANDINGS),
-      name: string,
-      evidence: string,
-      would_show: nullable(string),
-    },
-    'one thing that such an end can come of, held against what is known',
-  ),
-);
-
-const cause: Shape<CauseAccount> = part(
-  'Cause',
-  object(
-    {
-      cluster: string,
-      job_id: count,
-      task_id: nullable(count),
-      attempt: count,
-      confidence: oneOf(CONFIDENCES),
-      causes: described(list(oneOf(CAUSES)), 'the causes that fit best; none if the evidence does not suffice'),
-      sentence: string,
-      explanations: list(explanation),
-      next_time: described(nullable(string), 'what to request next time: a qsub line; null: nothing can be said'),
-    },
-    'why one run of a job (array task) ended badly, by what the caller is shown',
-  ),
-);
+part('Explanation', explanationShape);
+const cause = part('Cause', causeShape);
 
 export const jobAnswer = part(
   'Job',
@@ -249,7 +193,7 @@ export const arrayAnswer = part(
       'lower bounds of the peak_rss of the tasks in bytes, lowest first; of many tasks 500, evenly chosen',
     ),
     limit_bytes: described(nullable(count), 'the largest limit of any task'),
-    course: described(nullable(course), 'memory over time of 50 tasks, evenly chosen'),
+    course: described(nullable(courseShape), 'memory over time of 50 tasks, evenly chosen'),
     next_time: described(nullable(nextRequest), 'what to request so that every task fits'),
     line: described(nullable(string), 'what to request for tasks that ended badly: a qsub line'),
     closest: described(list(attempt), 'the 50 tasks that came closest to their limit'),

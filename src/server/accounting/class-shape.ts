@@ -1,4 +1,4 @@
-import type { Outcome, ReplayAnswer } from '../../advice/replay';
+import { replayShape } from '../../advice/replay';
 import {
   boolean,
   constant,
@@ -16,7 +16,7 @@ import {
 import { PERS } from '../../gridengine/memory-request';
 import { RECORD_SCHEMA } from '../../record/record';
 import type { ClassObject } from '../../report/advice/class-screen';
-import type { Course } from '../../report/series/course';
+import { courseShape } from '../../report/series/course';
 
 /** Shape of the answer about a kind of job. */
 
@@ -81,27 +81,6 @@ const ADVICE = {
   ),
 } satisfies { readonly [Name in keyof ClassObject]: Shape<ClassObject[Name]> };
 
-const OUTCOME = {
-  jobs: described(count, 'jobs without the undecided ones, which count nowhere else here'),
-  failed: described(count, 'jobs that would have needed more than their request'),
-  undecided: described(count, 'jobs that were stopped at a limit below the request: whether it is enough is not known'),
-  stated_risk: described(nullable(number(0, 1)), 'mean of the stated risks; null: none was stated'),
-  unused_byte_seconds: number(0),
-  used_byte_seconds: number(0),
-};
-const outcome: Shape<Outcome> = object(OUTCOME);
-
-const replay: Shape<ReplayAnswer> = object(
-  {
-    runs: count,
-    advisable: described(count, 'runs that had enough earlier runs for any advice'),
-    advice: list(object({ risk: number(0, 1), within: outcome, larger: outcome })),
-    users: described(nullable(outcome), "the users' own requests"),
-    rules: list(object({ name: string, ...OUTCOME })),
-  },
-  'what the advice would have done for each of these runs, knowing only those before it',
-);
-
 const run = object(
   {
     cluster: string,
@@ -118,23 +97,11 @@ const run = object(
 );
 export type ClassRun = ValueOf<typeof run>;
 
-export const course: Shape<Course> = object(
-  {
-    runs: count,
-    step_seconds: number(0),
-    low_bytes: list(bytes),
-    median_bytes: list(bytes),
-    high_bytes: list(bytes),
-    largest_bytes: list(bytes),
-  },
-  'memory of several runs over time since their start: at each step the lowest and highest tenth, the median and the largest',
-);
-
 export const classAnswer = object({
   schema: constant(RECORD_SCHEMA),
   ...ADVICE,
-  replay: nullable(replay),
+  replay: nullable(replayShape),
   runs: described(list(run), 'runs in the order in which they ended'),
-  course: described(nullable(course), 'memory over time of the latest runs'),
+  course: described(nullable(courseShape), 'memory over time of the latest runs'),
 });
 export type ClassAnswer = ValueOf<typeof classAnswer>;
