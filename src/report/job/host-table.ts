@@ -106,7 +106,7 @@ function notSeenWords(hosts: readonly HostSum[], screen: Screen): string[] {
   const named = missing.slice(0, NAMED).join(', ') + (missing.length > NAMED ? ` ${screen.glyphs.ellipsis}` : '');
   const count = `${plural(missing.length, 'host')} not seen (${named})`;
   return [
-    `${count}: either nothing of the job ran there, or no sampler watches that host's tasks (scope = "node" does)`,
+    `${count}: nothing of the job ran there, it ran outside Grid Engine (ssh), or no sampler watches that host's tasks (scope = "node" does)`,
   ];
 }
 

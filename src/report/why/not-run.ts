@@ -4,7 +4,7 @@ import { judge, type Hypothesis } from './hypothesis';
 import type { Words } from './words';
 
 const FIXES: Readonly<Record<number, string>> = {
-  1: "execd's messages file on the node says more",
+  1: "gid_range may be used up; execd's messages file on the node says more",
   3: 'the spool file system of the node may be full or read-only',
   4: 'the spool file system of the node may be full',
   6: "execd's messages file on the node says more",
@@ -14,7 +14,7 @@ const FIXES: Readonly<Record<number, string>> = {
   10: "the parallel environment's start procedure failed: its messages are in the .po and .pe files of the job",
   11: 'the shepherd could not start the job: a missing program (qsub -b y), a login that is not allowed, limits too low for a shell',
   26: 'qsub -o and -e must name files that the owner can write on the node, in directories that exist there',
-  27: 'the shell of qsub -S or of the queue, or the program of qsub -b y, is missing on the node',
+  27: 'the shell of qsub -S or of the queue, its starter_method, or the program of qsub -b y, is missing on the node',
   28: 'the working directory (qsub -cwd, -wd) does not exist on the node, or the owner may not enter it',
   29: 'the AFS token could not be set: qconf -sconf, set_token_cmd',
   30: 'exit status 100 puts a job into the error state (Eqw): qmod -cj once it is fixed',

@@ -44,7 +44,7 @@ describe('renderHostTable', () => {
     const hosts = Array.from({ length: 12 }, (_, index) => ({ host: `n\u001b[3${index}m`, slots: 1 }));
     const sum = sumOfJob([{ ...mpiMaster(1), granted_hosts: [{ host: 'node01', slots: 16 }, ...hosts] }], 1);
     const lines = renderHostTable(sum, false, 90, testScreen());
-    assert.match(lines.join(' '), /12 hosts not seen \(n.*…\): either nothing of the job ran there/);
+    assert.match(lines.join(' '), /12 hosts not seen \(n.*…\): nothing of the job ran there/);
     assert.equal(lines.filter((line) => line.includes('not seen  ') || line.endsWith('not seen')).length, 12);
     assert.doesNotMatch(lines.join(''), /\p{Cc}/u);
   });
