@@ -4,6 +4,7 @@ import type { HostView, JobPart } from './cluster-view';
 import { peakOfPart, useOfPart } from './job-parts';
 import { freeSlotsOf, stranded } from './stranded';
 import { sumOfKnown } from '../base/known';
+import { orderText } from '../record/request';
 
 interface HostContext {
   /** The memory complex that jobs take from hosts. */
@@ -86,9 +87,14 @@ function reports({ architecture, load, memoryUsed }: QhostHost): boolean {
   return architecture !== null && (load !== null || memoryUsed !== null);
 }
 
-/** The first complex of `order` that is a consumable on any host; null: none is. */
+/**
+ * The first complex of `order` that is a consumable on any host; null: none is. Where every host reports less of it than
+ * requests leave, qhost does not show that it is one: then the site's own order says so.
+ */
 export function hostConsumable(hosts: readonly QhostHost[], order: readonly string[]): string | null {
-  return order.find((complex) => hosts.some((host) => leftOf(host, complex)?.isReported === false)) ?? null;
+  const shown = (isReported: boolean): string | undefined =>
+    order.find((complex) => hosts.some((host) => leftOf(host, complex)?.isReported === isReported));
+  return shown(false) ?? (orderText(order) === null ? null : (shown(true) ?? null));
 }
 
 /**

@@ -134,6 +134,11 @@ describe('viewCluster', () => {
     );
     // The load report of the host is less than what requests leave of its consumable.
     assert.deepEqual([hostOf(view, 'tight').capacity, hostOf(view, 'tight').free], [null, 3 * GIB]);
+    const alone = snapshot({ hosts: answer([tight]), running: answer([]) });
+    const complexOf = (own: Partial<typeof options>): string =>
+      hostOf(viewCluster(alone, [], { ...options, ...own }), 'tight').complex;
+    assert.equal(complexOf({ rules }), 'mem_free');
+    assert.equal(complexOf({}), 'h_vmem', 'only a load value, where the site says nothing else');
   });
 
   it('gives no capacity to a host without the consumable', () => {
