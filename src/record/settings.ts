@@ -67,8 +67,11 @@ export function parseSettings(text: string, path: string): Settings {
     throw new SettingsError(path, `not valid TOML (${reasonOf(error)})`, 'fix that line');
   }
   const unknown = Object.keys(table).filter((key) => !isName(key));
-  if (unknown.length > 0)
-    throw new SettingsError(path, `unknown key "${unknown.join('", "')}"`, `known are ${SETTING_NAMES.join(', ')}`);
+  if (unknown.length > 0) {
+    const alike = SETTING_NAMES.filter((name) => unknown.some((key) => name.startsWith(key.charAt(0))));
+    const hint = alike.length === 0 ? 'docs/settings.md lists the keys' : `known are ${alike.join(', ')} ...`;
+    throw new SettingsError(path, `unknown key "${unknown.join('", "')}"`, hint);
+  }
   const given = Object.entries(table).map(([key, value]) => [key, isName(key) ? checked(path, key, value) : undefined]);
   return { ...DEFAULT_SETTINGS, ...(Object.fromEntries(given) as Partial<Settings>) };
 }

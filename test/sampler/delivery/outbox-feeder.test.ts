@@ -99,6 +99,10 @@ describe('deliverOutbox', () => {
         await problem(),
         new RegExp(`: user "nobody" may not enter ${directory}; chmod a\\+x ${directory}$`),
       );
+      chownSync(directory, 65534, 65534);
+      chmodSync(directory, 0o000);
+      assert.match(await problem(), new RegExp(`may not enter ${directory}; chmod u\\+rwx ${directory}$`));
+      chownSync(directory, 0, 0);
       chmodSync(directory, 0o755);
       assert.match(
         await problem(),

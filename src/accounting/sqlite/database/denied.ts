@@ -46,7 +46,8 @@ export function denialOf(path: string, use: StoreUse): Denial | null {
   if (closed !== undefined) {
     // The directory is missing, not denied.
     if (statSync(closed, { throwIfNoEntry: false }) === undefined) return null;
-    const fix = use === 'read' ? readFix(closed, 'u+x') : `chmod a+x ${closed}`;
+    const isOwn = statSync(closed).uid === process.geteuid?.();
+    const fix = use === 'read' ? readFix(closed, 'u+x') : `chmod ${isOwn ? 'u+rwx' : 'a+x'} ${closed}`;
     return { reason: `user "${user}" may not enter ${closed}`, hint: hint(fix) };
   }
   if (use === 'read') {

@@ -18,9 +18,10 @@ const UNREACHABLE: Fault = {
   hint: "look at its disk, or at its file server and the kernel's log",
   retry: true,
 };
+const RESTORE = 'restore it from a backup (admin guide), or salvage it with "sqlite3 FILE .recover"';
 const BROKEN: Fault = {
   reason: 'it is damaged',
-  hint: 'stop delivering (disabled file), then restore it from a backup or salvage it with "sqlite3 FILE .recover"',
+  hint: RESTORE,
   retry: false,
 };
 
@@ -47,7 +48,10 @@ const BY_SQLITE: readonly (readonly [RegExp, Fault])[] = [
   ],
   [/^SQLITE_FULL/, FULL],
   [/^SQLITE_(?:READONLY|PERM)/, READ_ONLY],
-  [/^SQLITE_NOTADB/, { reason: 'it is not a database', hint: RIGHT_PATH, retry: false }],
+  [
+    /^SQLITE_NOTADB/,
+    { reason: 'it is not a database', hint: `${RIGHT_PATH}; or it is damaged: ${RESTORE}`, retry: false },
+  ],
   [/^SQLITE_(?:CORRUPT|FORMAT)/, BROKEN],
   // Rows are only inserted after no row with their key was found.
   [/^SQLITE_CONSTRAINT_(?:PRIMARYKEY|ROWID|UNIQUE)/, BROKEN],

@@ -121,7 +121,7 @@ describe('openForReading', () => {
     const path = temporaryStore();
     writeFileSync(path, 'no database at all'.repeat(1000));
     const error = fault(() => openForReading(path));
-    assert.match(error.message, /it is not a database; check its path: "accounting"/);
+    assert.match(error.message, /it is not a database; check its path: "accounting".*; or it is damaged: restore it/);
     assert.equal(error.retry, false);
     const directory = fault(() => openForReading(dirname(path)));
     assert.match(directory.message, /it is a directory; check its path: "accounting"/);
