@@ -110,122 +110,38 @@ export function endedIn({ length, numbers }: PackedLines): Ended | null {
   return first <= last ? { first, last } : null;
 }
 
-/** A line of a table, read where it lies: the numbers here are indexes of NUMBER_COLUMNS and TEXT_COLUMNS. */
-export class TableLine implements PlacedLine {
+/** A line of a table, read where it lies. */
+export class LineAt {
   constructor(
     readonly table: PackedLines,
     readonly index: number,
   ) {}
 
-  get jobId(): number {
-    return this.number(0);
-  }
-  get task(): number {
-    return this.number(1);
-  }
-  get slots(): number {
-    return this.number(2);
-  }
-  get submissionTimeMs(): number | null {
-    return this.numberOrNull(3);
-  }
-  get startTimeMs(): number | null {
-    return this.numberOrNull(4);
-  }
-  get endTimeMs(): number | null {
-    return this.numberOrNull(5);
-  }
-  get failed(): number {
-    return this.number(6);
-  }
-  get exitStatus(): number {
-    return this.number(7);
-  }
-  get wallclockSeconds(): number {
-    return this.number(8);
-  }
-  get cpuSeconds(): number {
-    return this.number(9);
-  }
-  get userSeconds(): number {
-    return this.number(10);
-  }
-  get systemSeconds(): number {
-    return this.number(11);
-  }
-  get memGibSeconds(): number {
-    return this.number(12);
-  }
-  get ioGib(): number {
-    return this.number(13);
-  }
-  get maxvmemBytes(): number | null {
-    return this.numberOrNull(14);
-  }
-  get maxrssBytes(): number {
-    return this.number(15);
-  }
-  get jobMaxrssBytes(): number | null {
-    return this.numberOrNull(16);
-  }
-  get host(): string {
-    return this.text(0) ?? '';
-  }
-  get owner(): string {
-    return this.text(1) ?? '';
-  }
-  get jobName(): string {
-    return this.text(2) ?? '';
-  }
-  get account(): string {
-    return this.text(3) ?? '';
-  }
-  get queue(): string {
-    return this.text(4) ?? '';
-  }
-  get project(): string | null {
-    return this.text(5);
-  }
-  get pe(): string | null {
-    return this.text(6);
-  }
-  get peTaskId(): string | null {
-    return this.text(7);
-  }
-  get category(): string | null {
-    return this.text(8);
-  }
-  get submitCommand(): string | null {
-    return this.text(9);
-  }
-  get deletedBy(): string | null {
-    return this.text(10);
-  }
-  get place(): string | null {
-    return this.text(11);
-  }
-
   /** The index of a text (its column's index in TEXT_COLUMNS) in the table's `words`; 0: null. */
   word(column: number): number {
     return this.table.texts[this.index * TEXTS + column] ?? 0;
   }
-
-  private text(column: number): string | null {
-    const word = this.word(column);
-    return word === 0 ? null : (this.table.words[word] ?? null);
-  }
-
-  private number(column: number): number {
-    return this.table.numbers[this.index * NUMBERS + column] ?? NaN;
-  }
-
-  private numberOrNull(column: number): number | null {
-    const number = this.number(column);
-    return Number.isNaN(number) ? null : number;
-  }
 }
+
+for (const [column, name] of NUMBER_COLUMNS.entries())
+  Object.defineProperty(LineAt.prototype, name, {
+    get(this: LineAt): number | null {
+      const number = this.table.numbers[this.index * NUMBERS + column] ?? NaN;
+      return Number.isNaN(number) ? null : number;
+    },
+  });
+for (const [column, name] of TEXT_COLUMNS.entries())
+  Object.defineProperty(LineAt.prototype, name, {
+    get(this: LineAt): string | null {
+      const word = this.word(column);
+      return word === 0 ? null : (this.table.words[word] ?? null);
+    },
+  });
+
+type ColumnName = (typeof NUMBER_COLUMNS)[number] | (typeof TEXT_COLUMNS)[number];
+export type TableLine = LineAt & Required<Pick<PlacedLine, ColumnName>>;
 
 /** The lines of a table, one after the other. */
 export function* linesOf(table: PackedLines): Generator<TableLine, void> {
-  for (let index = 0; index < table.length; index++) yield new TableLine(table, index);
+  for (let index = 0; index < table.length; index++) yield new LineAt(table, index) as TableLine;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { LinePacker, linesOf, TableLine } from '../../../src/accounting/import/line-table';
+import { LineAt, LinePacker, linesOf, type TableLine } from '../../../src/accounting/import/line-table';
 import { arbitraryLine } from './arbitrary-line';
 
 /** Fields of a line that records do not use. */
@@ -13,7 +13,7 @@ const NOT_PACKED = ['group', 'department', 'priority', 'minorFaults', 'majorFaul
   'layout',
 ]);
 
-const FIELDS = Object.entries(Object.getOwnPropertyDescriptors(TableLine.prototype))
+const FIELDS = Object.entries(Object.getOwnPropertyDescriptors(LineAt.prototype))
   .filter(([, property]) => 'get' in property)
   .map(([name]) => name);
 const plain = (line: TableLine): unknown => {
