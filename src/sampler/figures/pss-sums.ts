@@ -4,7 +4,7 @@ import { metricsOf, type Metric, type Reading } from '../../sources/source';
 interface PssSums {
   readonly readings: number;
   /** The largest sums over the job's processes, in bytes. */
-  readonly peaks: Readonly<Partial<Record<PssQuantity, number>>>;
+  readonly peaks: Readonly<Record<string, number>>;
   /** Most processes that one reading left out. */
   readonly mostSkipped: number;
   /** Readings that left processes out: their sums are too low. */
@@ -13,49 +13,37 @@ interface PssSums {
 
 export const NO_PSS: PssSums = { readings: 0, peaks: {}, mostSkipped: 0, incomplete: 0 };
 
-/** Per-process metrics of the source `pss` that are summed, and the facts that their largest sums become. */
-const SUMMED = {
-  pss_bytes: 'pss_peak_bytes',
-  pss_anon_bytes: 'pss_anon_peak_bytes',
-  pss_file_bytes: 'pss_file_peak_bytes',
-  pss_shmem_bytes: 'pss_shmem_peak_bytes',
-  pss_swap_bytes: 'pss_swap_peak_bytes',
-  pss_uss_bytes: 'pss_uss_peak_bytes',
-  pss_footprint_bytes: 'pss_footprint_peak_bytes',
-} as const;
-
-type PssQuantity = keyof typeof SUMMED;
-
-const QUANTITIES = Object.keys(SUMMED) as readonly PssQuantity[];
-
 const { gauge, counter } = metricsOf('pss', 'job');
 
 const peakFact = (name: string, what: string): Metric =>
   gauge(name, 'bytes', `${what}, summed over the job's processes: the largest sum that was read.`);
 
+/** Per-process metrics of the source `pss` that are summed, and the facts that their largest sums become. */
+const PEAKS: ReadonlyMap<string, Metric> = new Map([
+  ['pss_bytes', peakFact('peak', 'Resident memory with shared pages divided (Pss)')],
+  ['pss_anon_bytes', peakFact('anon_peak', 'Anonymous part of Pss (Pss_Anon)')],
+  ['pss_file_bytes', peakFact('file_peak', 'Part of Pss that maps files (Pss_File)')],
+  ['pss_shmem_bytes', peakFact('shmem_peak', 'Shared memory in Pss (Pss_Shmem)')],
+  ['pss_swap_bytes', peakFact('swap_peak', 'Swapped memory with shared pages divided (SwapPss)')],
+  ['pss_uss_bytes', peakFact('uss_peak', 'Memory that no other process maps (USS)')],
+  ['pss_footprint_bytes', peakFact('footprint_peak', 'Pss_Anon + Pss_Shmem + SwapPss')],
+]);
+
 /** What `pssMetrics` puts into a record. */
 export const PSS_FACTS: readonly Metric[] = [
-  peakFact('peak', 'Resident memory with shared pages divided (Pss)'),
-  peakFact('anon_peak', 'Anonymous part of Pss (Pss_Anon)'),
-  peakFact('file_peak', 'Part of Pss that maps files (Pss_File)'),
-  peakFact('shmem_peak', 'Shared memory in Pss (Pss_Shmem)'),
-  peakFact('swap_peak', 'Swapped memory with shared pages divided (SwapPss)'),
-  peakFact('uss_peak', 'Memory that no other process maps (USS)'),
-  peakFact('footprint_peak', 'Pss_Anon + Pss_Shmem + SwapPss'),
+  ...PEAKS.values(),
   counter('samples', 'count', 'Readings of PSS.'),
   counter('incomplete_samples', 'count', 'Readings of PSS that left processes out: these sums are too low.'),
   gauge('skipped_peak_processes', 'count', 'Processes that one reading of PSS left out, at most.'),
 ];
 
-const isSummed = (metric: string): metric is PssQuantity => Object.hasOwn(SUMMED, metric);
-
 /** Adds one reading. A reading without any process changes nothing. */
 export function addPss(sums: PssSums, readings: readonly Reading[]): PssSums {
-  const now = new Map<PssQuantity, number>();
+  const now = new Map<string, number>();
   let skipped = 0;
   for (const { metric, value, pid } of readings) {
     if (metric === 'pss_skipped_processes') skipped += value;
-    if (pid !== undefined && isSummed(metric)) now.set(metric, (now.get(metric) ?? 0) + value);
+    if (pid !== undefined && PEAKS.has(metric)) now.set(metric, (now.get(metric) ?? 0) + value);
   }
   if (now.size === 0 && skipped === 0) return sums;
   const peaks = { ...sums.peaks };
@@ -71,9 +59,9 @@ export function addPss(sums: PssSums, readings: readonly Reading[]): PssSums {
 /** The facts for `metrics` of a record; empty where nothing was read. */
 export function pssMetrics(sums: PssSums): Readonly<Record<string, number>> {
   if (sums.readings === 0) return {};
-  const peaks = QUANTITIES.flatMap((quantity) => {
-    const peak = sums.peaks[quantity];
-    return peak === undefined ? [] : [[SUMMED[quantity], peak] as const];
+  const peaks = [...PEAKS].flatMap(([metric, { name }]) => {
+    const peak = sums.peaks[metric];
+    return peak === undefined ? [] : [[name, peak] as const];
   });
   return {
     ...Object.fromEntries(peaks),
