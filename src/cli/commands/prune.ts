@@ -5,7 +5,7 @@ import { firstKept } from '../../accounting/upkeep';
 import { loadSettings, type Settings } from '../../record/settings';
 import { formatBytes, formatCount } from '../../report/format/units';
 import { commandAction, type CommandContext, type GlobalOptions, EXIT } from '../command';
-import { workOnHistory } from '../stores/maintenance';
+import { retentionOf, workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
 import { textOrJson, warn, writeAnswer } from '../output';
 
@@ -18,15 +18,6 @@ export function register(command: Command, context: CommandContext): void {
   command
     .option('--dry-run', 'only show how many records are old enough')
     .action(commandAction<PruneOptions>(context, prune));
-}
-
-/** How many days the settings keep each kind of data in the accounting DB. */
-function retentionOf(settings: Settings): Retention {
-  return {
-    records: settings.keep_records_days,
-    series: settings.keep_charts_days,
-    rollups: settings.keep_rollups_days,
-  };
 }
 
 const NAMES: readonly (readonly [keyof Retention, string])[] = [

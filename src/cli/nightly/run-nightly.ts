@@ -5,6 +5,7 @@ import { reasonOf } from '../../base/user-error';
 import type { Settings } from '../../record/settings';
 import type { Mailer } from '../mail/mailer';
 import type { Ledger, MailName } from './ledger';
+import { retentionOf } from '../stores/maintenance';
 import { chooseNights, dayBefore, type Night, type NightKnown } from './night';
 import type { MailReport } from '../../report/efficiency/mail-report';
 import { troubleMail } from './night-mail';
@@ -214,12 +215,7 @@ class NightlyRun {
       return true;
     });
     await this.attempt('prune', async () => {
-      const rules = {
-        records: settings.keep_records_days,
-        series: settings.keep_charts_days,
-        rollups: settings.keep_rollups_days,
-      };
-      const { records, series, rollups } = await store.prune(rules, now.getTime(), work('prune'));
+      const { records, series, rollups } = await store.prune(retentionOf(settings), now.getTime(), work('prune'));
       print(
         `prune: ${formatCount(records)} records, ${formatCount(series)} charts, ${formatCount(rollups)} sums removed`,
       );

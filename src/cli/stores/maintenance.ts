@@ -1,7 +1,7 @@
 import { constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isPermitted } from '../../base/file-state';
-import type { HistoryStore, LongWork } from '../../accounting/history-store';
+import type { HistoryStore, LongWork, Retention } from '../../accounting/history-store';
 import { openHistory } from '../../accounting/open-store';
 import type { Ownership } from '../../base/set-owner';
 import { isPostgresUrl } from '../../record/postgres-url';
@@ -47,6 +47,15 @@ export function becomeDeliverer(settings: Pick<Settings, 'deliver_as'>): void {
   process.setgid?.(identity.gid);
   process.setuid?.(identity.uid);
   process.chdir('/');
+}
+
+/** How many days the settings keep each kind of data in the accounting DB. */
+export function retentionOf(settings: Settings): Retention {
+  return {
+    records: settings.keep_records_days,
+    series: settings.keep_charts_days,
+    rollups: settings.keep_rollups_days,
+  };
 }
 
 type OpenHistory = (settings: Settings) => Promise<HistoryStore>;
