@@ -40,14 +40,20 @@ const hostTotals: Shape<HostTotals> = object({
   strandedSlots: number(),
 });
 
-const snapshot: Shape<Snapshot> = object({
+export const snapshotShape = object({
   cluster: string,
+  /** Directory of the cell (`ROOT/CELL`); left out: not known. */
   cell: optional(string),
   dialect: oneOf(DIALECTS),
+  /** `qhost -F -q -j`. */
   hosts: answer(list(qhostHost)),
+  /** `qstat -u '*' -s rs -r -ext -urg`: running jobs, including suspended ones. */
   running: answer(list(listedJob)),
+  /** `qstat -j` for the running jobs. */
   details: answer(list(jobDetail)),
+  /** `qstat -u '*' -s p -r -ext -urg`; null: nobody has asked for it. */
   pending: nullable(answer(list(listedJob))),
+  /** The hosts' sums over all jobs, if some that the reader may not see are left out; absent: all jobs are there. */
   hostTotals: optional(list(hostTotals)),
 });
 
@@ -87,7 +93,7 @@ export function checkedSnapshot(value: unknown): Result<Snapshot> {
   if (!version.ok) return version;
   if (version.value.version !== SNAPSHOT_VERSION)
     return failure(`the snapshot has version ${version.value.version}, known is ${SNAPSHOT_VERSION}`);
-  return check(snapshot, value, 'the snapshot');
+  return check(snapshotShape, value, 'the snapshot');
 }
 
 /** The snapshot from JSON text, or why it is not one. */

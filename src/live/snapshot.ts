@@ -1,29 +1,12 @@
-import type { Dialect } from '../gridengine/dialect';
-import type { QhostHost } from '../gridengine/qhost/qhost-report';
-import type { JobDetail } from '../gridengine/qstat/job-detail';
-import type { ListedJob } from '../gridengine/qstat/job-list';
+import type { ValueOf } from '../base/shape';
 import type { HostView } from './cluster-view';
+import type { snapshotShape } from './snapshot-json';
 
 /**
  * qmaster's answers, each command's from one time; all users of a site, or one user's commands on a host, share one
  * snapshot. Times in ms since the epoch.
  */
-export interface Snapshot {
-  readonly cluster: string;
-  /** Directory of the cell (`ROOT/CELL`); left out: not known. */
-  readonly cell?: string;
-  readonly dialect: Dialect;
-  /** `qhost -F -q -j`. */
-  readonly hosts: Answer<readonly QhostHost[]>;
-  /** `qstat -u '*' -s rs -r -ext -urg`: running jobs, including suspended ones. */
-  readonly running: Answer<readonly ListedJob[]>;
-  /** `qstat -j` for the running jobs. */
-  readonly details: Answer<readonly JobDetail[]>;
-  /** `qstat -u '*' -s p -r -ext -urg`; null: nobody has asked for it. */
-  readonly pending: Answer<readonly ListedJob[]> | null;
-  /** The hosts' sums over all jobs, if some that the reader may not see are left out; absent: all jobs are there. */
-  readonly hostTotals?: readonly HostTotals[];
-}
+export type Snapshot = ValueOf<typeof snapshotShape>;
 
 /** The figures of a host that are sums over all its jobs. */
 export type HostTotals = Pick<HostView, 'name' | (typeof HOST_SUMS)[number]>;
