@@ -177,7 +177,7 @@ export function renderClass(report: ClassReport, screen: Screen): readonly strin
   const alone = report.advice.memory?.alone ?? null;
   const notes = [
     ...nowNote(report.requests, answer.memory?.complex ?? null, screen),
-    ...classNotes(answer, alone && memoryReason(alone, screen)),
+    ...classNotes(answer, alone && memoryReason(alone, [alone.record], screen)),
   ];
   return [
     ...wrap(classTitle(answer.class, screen), screen.width),

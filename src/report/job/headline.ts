@@ -146,13 +146,16 @@ function needWords({ counted, need }: Advice): string {
   return `${what} (${formatHeld(bracket === null ? bytes : figureOf(bracket))})`;
 }
 
-function adviceReason(advice: Advice, screen: Screen): string {
+function adviceReason(advice: Advice, records: readonly JobRecord[], screen: Screen): string {
   if (advice.prediction !== null) return predictionWords(advice.prediction, advice);
   if (advice.stoppedAt !== null)
     return `${RAISE} ${screen.glyphs.times} the limit; the refused amount is not recorded, so double it if that is too little`;
   const isLeast = advice.totalBytes <= SMALLEST * advice.slots;
   const least = isLeast ? `; ${formatBytes(SMALLEST)} is the smallest request advised` : '';
-  return `${needWords(advice)} and ${formatPercent(HEADROOM - 1)} headroom${least}`;
+  const earlier = records.some(({ started_at: start }) => start === advice.record.started_at)
+    ? ''
+    : ' of an earlier run';
+  return `${needWords(advice)}${earlier} and ${formatPercent(HEADROOM - 1)} headroom${least}`;
 }
 
 /** "a risk of 1.0 % by 42 runs of its kind, of which the largest needed 1.98 GiB". */
@@ -166,23 +169,23 @@ function predictionWords({ risk, runs, largest, stoppedAt }: Prediction, { slots
 
 const OPEN_BOUND = '; that figure is a lower bound: leave more if runs differ';
 
-/** What the advice rests on, and what that leaves open. */
-export function memoryReason(advice: Advice, screen: Screen): string {
+/** What the advice rests on, and what that leaves open. `records`: those of the run that is shown. */
+export function memoryReason(advice: Advice, records: readonly JobRecord[], screen: Screen): string {
   const { guess, stoppedAt, bounded, prediction } = advice;
   const isWhole = stoppedAt !== null || (bounded && !guess) || prediction !== null;
   const open = isWhole ? '' : guess ? '; it was stopped and may need more' : OPEN_BOUND;
-  return `${adviceReason(advice, screen)}${open}`;
+  return `${adviceReason(advice, records, screen)}${open}`;
 }
 
-function withTotal(advice: Advice, screen: Screen): string {
+function withTotal(advice: Advice, records: readonly JobRecord[], screen: Screen): string {
   const { slots, totalBytes } = advice;
   const total = slots > 1 ? `${screen.glyphs.times} ${slots} slots = ${formatBytes(totalBytes)}: ` : '';
-  return `${total}${memoryReason(advice, screen)}`;
+  return `${total}${memoryReason(advice, records, screen)}`;
 }
 
-function renderNext(next: NextTime, screen: Screen): string[] {
+function renderNext(next: NextTime, records: readonly JobRecord[], screen: Screen): string[] {
   const { style, glyphs } = screen;
-  const reasons = [...(next.memory === null ? [] : [withTotal(next.memory, screen)]), ...next.reasons];
+  const reasons = [...(next.memory === null ? [] : [withTotal(next.memory, records, screen)]), ...next.reasons];
   return [
     `  ${style.accent(glyphs.advice)} Next time: ${style.title(next.line)}`,
     ...reasons.flatMap((reason) => wrap(reason, screen.width - 4).map((line) => style.faint(`    ${line}`))),
@@ -204,7 +207,7 @@ export function renderVerdict(
   const verdict = why === null ? verdictOf(record, next?.memory ?? null, records) : whyWords(why, next);
   const words =
     verdict === null ? [] : wrap(verdict[1], screen.width - 2).map((line) => `  ${screen.style[verdict[0]](line)}`);
-  const lines = [...words, ...(next === null ? [] : renderNext(next, screen))];
+  const lines = [...words, ...(next === null ? [] : renderNext(next, records, screen))];
   return lines.length === 0 ? [] : ['', ...lines];
 }
 

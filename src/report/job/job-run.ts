@@ -25,7 +25,7 @@ export const predictionOf = (runs: readonly JobRun[]): Prediction | null => runs
 /** A key that all runs of one job share: its cluster, and which of the jobs that had its number there it is. */
 export const jobKey = ({ record, incarnation }: JobRun): string => `${incarnation} ${record.cluster}`;
 
-const isSameJob = (a: JobRun, b: JobRun): boolean =>
+export const isSameJob = (a: JobRun, b: JobRun): boolean =>
   a.record.job_id === b.record.job_id && a.incarnation === b.incarnation && a.record.cluster === b.record.cluster;
 
 /** The runs of each job; jobs in the order of their first runs. */

@@ -10,8 +10,9 @@ import { endOf } from '../../record/record-end';
 import { emptyRecord, type JobRecord, type MemoryRequest, type Trust } from '../../record/record';
 import { complexOf, execdLimit, requestOf, withLimit, type Requests } from '../../record/request';
 import { endingSignal, hitLimit, succeeded } from './ending';
+import { isUnknownPart } from '../advice/advice';
 import { fullness } from '../advice/fit';
-import { latestRuns, recordsOf, type JobRun } from './job-run';
+import { latestRuns, recordsOf, runGroups, type JobRun } from './job-run';
 
 /** The records of one run of a job (array task), its master's first. */
 export type RunRecords = readonly [JobRecord, ...JobRecord[]];
@@ -252,6 +253,20 @@ function withEndOf(master: JobRecord, record: JobRecord): JobRecord {
 /** What a request must fit for one run of a job: its hosts and processes if it is parallel, else its record. */
 export const needsOf = (records: readonly JobRecord[]): readonly JobRecord[] =>
   isRun(records) ? wholeOf(records).needs : [];
+
+/**
+ * What a request must fit for the latest of these runs of a job (array task), which may have needed less than those
+ * before it: after a migration it does only the rest. A run that a limit stopped, or of which a part is not known, is
+ * left out before that.
+ */
+export function needsUpTo(runs: readonly JobRun[]): readonly JobRecord[] {
+  const latest = latestRuns(runs);
+  const needs = needsOf(recordsOf(latest));
+  if (latest.length === runs.length) return needs;
+  const earlier = runGroups(runs.filter((run) => !latest.includes(run)));
+  const known = earlier.flatMap((run) => needsOf(recordsOf(run)));
+  return [...needs, ...known.filter((record) => !hitLimit(record) && !isUnknownPart(record))];
+}
 
 /** The latest run of a job (array task); null: there are no runs. */
 export function latestWhole(runs: readonly JobRun[]): JobWhole | null {

@@ -9,7 +9,7 @@ import { heartbeatOf, renderTrend, runningLabel, suspendedBy } from './running';
 import { endingTone, jobGauges } from './headline';
 import { renderHostTable } from './host-table';
 import { latestRuns, predictionOf, type JobRun, type JobViewOptions } from './job-run';
-import { latestWhole, type JobWhole } from './job-whole';
+import { latestWhole, needsUpTo, type JobWhole } from './job-whole';
 import { parseTime } from '../format/local-time';
 import { renderMemoryChart } from '../screen/memory-chart';
 import { metricGroups, renderGroup } from './metrics';
@@ -33,9 +33,10 @@ export function latestRun(runs: readonly JobRun[], screen: Screen, dialect?: Dia
   const whole = latestWhole(latest);
   if (whole === null) return null;
   const why = whyEnded(whole.records, wordsOf(screen), dialect);
-  const next = nextTime(whole.needs, [why], predictionOf(latest));
+  const needs = needsUpTo(runs);
+  const next = nextTime(needs, [why], predictionOf(latest));
   const { classes = null, state = '' } = latest[0] ?? {};
-  return { latest, whole, why, next, classes, state };
+  return { latest, whole, why, needs, next, classes, state };
 }
 
 /** The job's state, for the right end of its title; `state`: Grid Engine's letters. */

@@ -196,9 +196,9 @@ export function renderSummary(
 export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Dialect | undefined): string[] {
   const run = latestRun(runs, screen, dialect);
   if (run === null) return [];
-  const { latest, whole, why, next, state } = run;
+  const { latest, whole, why, needs, next, state } = run;
   const { total } = whole;
-  const fits = adviseRequest(whole.needs, predictionOf(latest))?.kind === 'keep';
+  const fits = adviseRequest(needs, predictionOf(latest))?.kind === 'keep';
   const [memory, ...others] = measuredRows(whole, screen);
   const [cpu, time] = others.slice(-2);
   const line = (name: string, row: Measured | undefined): string => {

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { displayWidth } from '../../../src/report/screen/text-width';
 import type { JobRecord } from '../../../src/record/record';
+import { nextRequests } from '../../../src/report/advice/next-request';
 import { renderJob, type JobReport } from '../../../src/report/job/job';
 import type { JobRun } from '../../../src/report/job/job-run';
 import { bracketOf } from '../../support/records';
 import { BAD_ENDS, modest, tenMinutesOf } from '../bad-ends';
 import { assertGolden } from '../golden';
 import {
+  after,
   arrayOfTwenty,
   asRuns,
   firstRun,
@@ -16,6 +18,7 @@ import {
   lost,
   mpiMaster,
   mpiTask,
+  openBracket,
   ordinary,
   reserving,
   reservingOnly,
@@ -212,6 +215,24 @@ describe('renderJob', () => {
     const titles = renderJob(reportOf(runs), full, testScreen()).filter((line) => line.startsWith('Job '));
     assert.match(titles[0] ?? '', /exit status 0$/);
     assert.match(titles[1] ?? '', /exit status 99$/);
+  });
+
+  it('advises no less than an earlier run needed that no limit stopped, such as before a migration', () => {
+    const adviceAfter = (gib: number): readonly [string, number | undefined] => {
+      const peak = openBracket(gib * GIB, after(-700), 'samtools');
+      const needed = { peak_rss: peak, peak_rss_swap: peak, peak_process_vmem: peak };
+      const migrated = { ...firstRun, ...needed, exit_status: 137, signal: 9, failed: 24 };
+      const stopped = { ...migrated, failed: 37 };
+      const runs = [...asRuns([gib < 16 ? migrated : stopped]), ...asRuns([ordinary], 2)];
+      const text = renderJob(reportOf(runs), { allTasks: false }, testScreen()).join('\n');
+      return [text, nextRequests(runs)[1]?.next_time?.request_bytes];
+    };
+    const [text, bytes] = adviceAfter(10);
+    assert.match(text, /Next time: qsub -l h_vmem=3G\n .* address space \(10\.0 GiB\) of an earlier run and 20 %/);
+    assert.equal(bytes, 3 * GIB);
+    const [alone, less] = adviceAfter(16);
+    assert.doesNotMatch(alone, /of an earlier run/);
+    assert.ok((less ?? 0) < 3 * GIB);
   });
 
   it('renders a record of which nothing is known', () => {
