@@ -73,7 +73,10 @@ describe('checkScope', () => {
     const top = temporaryDirectory();
     const settings = { ...DEFAULT_SETTINGS, state_dir: top, run_dir: top };
     const job = briefly(checkScope({ ...settings, scope: 'job' }, 64));
-    assert.match(job.join('\n'), /^note scope: "job": a sampler for each job, about 12 MiB each; .*$/);
+    assert.match(
+      job.join('\n'),
+      /^note scope: "job": a sampler for each job, about 12 MiB each; tasks .* are seen on no host$/,
+    );
     assert.doesNotMatch(briefly(checkScope({ ...settings, scope: 'node' }, 64)).join('\n'), /for each job/);
   });
 });
