@@ -419,7 +419,12 @@ describe('the sentence about a bad end', () => {
       ['never-ran'],
       /working directory .* does not exist on the node/,
     );
-    assertSentence({ exit_status: 0, failed: 27 }, 'certain', ['never-ran'], /the shell of qsub -S or of the queue, its starter_method,/);
+    assertSentence(
+      { exit_status: 0, failed: 27 },
+      'certain',
+      ['never-ran'],
+      /the shell of qsub -S or of the queue, its starter_method,/,
+    );
     assertSentence(
       { exit_status: 0, failed: 15 },
       'certain',
