@@ -155,7 +155,7 @@ export async function importAccounting(
   if (existsSync(options.config) && settings.accounting === ownStorePath(terminal.env))
     warn(
       terminal,
-      `the site's accounting DB is not yours to write to: importing into your own, ${settings.accounting}`,
+      `the site's accounting DB is not yours to write to: importing into your own; see it with --accounting ${settings.accounting}`,
     );
   const site = filesOf(given, settings, options, terminal.env);
   becomeDeliverer(settings);

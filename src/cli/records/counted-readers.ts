@@ -1,14 +1,7 @@
 import type { AccountingReader, RecordFilter } from '../../accounting/store';
 import { privateWorld } from '../../record/job-name';
-import { withFilter, type OpenStores } from '../stores/stores';
+import { ofCluster, type OpenStores } from '../stores/stores';
 import { findRecords } from './find';
-
-/** A reader of a store's records of one cluster only. */
-const ofCluster = (reader: AccountingReader, cluster: string): AccountingReader => ({
-  ...withFilter(reader, { cluster }),
-  jobs: async (numbers, fields) =>
-    (await reader.jobs(numbers, fields)).filter(({ record }) => record.cluster === cluster),
-});
 
 /**
  * The readers for sums and exports of a filter's jobs. Private runs (`qmemacct run`) count if the filter names their

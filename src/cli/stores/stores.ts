@@ -8,8 +8,8 @@ import { UserError, reasonOf } from '../../base/user-error';
 import { homeDirectory } from '../../base/user-name';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { JobRecord } from '../../record/record';
-import { privateWorld } from '../../record/job-name';
-import { DEFAULT_SETTINGS, SETTINGS_FILE, type Settings } from '../../record/settings';
+import { privateCluster, privateWorld } from '../../record/job-name';
+import { clusterName, DEFAULT_SETTINGS, SETTINGS_FILE, type Settings } from '../../record/settings';
 import { CommandError, EXIT } from '../command';
 import { warn } from '../output';
 import type { Terminal } from '../terminal';
@@ -64,23 +64,51 @@ export function chooseStores(given: string | undefined, site: string, env: Termi
   return [{ path: site, whose: 'site' }, ...(own === site ? [] : [{ path: own, whose: 'own' } as const])];
 }
 
-/** A reader that adds `more` to each filter. */
-export function withFilter(reader: AccountingReader, more: Partial<RecordFilter>): AccountingReader {
+/** A reader with `more`, which may depend on the filter, added to each filter. */
+function withFilter(
+  reader: AccountingReader,
+  more: (filter: Partial<RecordFilter>) => Partial<RecordFilter>,
+): AccountingReader {
   const { tables } = reader;
+  const wider = <Query extends RecordFilter>(query: Query): Query => ({ ...query, ...more(query) });
   return {
     ...reader,
-    records: (query) => reader.records({ ...query, ...more }),
-    pages: (query) => reader.pages({ ...query, ...more }),
-    jobLines: async (query, wanted) => (await reader.jobLines?.({ ...query, ...more }, wanted)) ?? null,
-    summary: (query) => reader.summary({ ...query, ...more }),
-    ...(tables === undefined ? {} : { tables: { ...tables, select: (query) => tables.select({ ...query, ...more }) } }),
+    records: (query) => reader.records(wider(query)),
+    pages: (query) => reader.pages(wider(query)),
+    jobLines: async (query, wanted) => (await reader.jobLines?.(wider(query), wanted)) ?? null,
+    summary: (query) => reader.summary(wider(query)),
+    ...(tables === undefined ? {} : { tables: { ...tables, select: (query) => tables.select(wider(query)) } }),
   };
+}
+
+const NO_CLUSTER = '';
+
+/** A reader of a store's records of one cluster only; other clusters it does not have. */
+export function ofCluster(reader: AccountingReader, cluster: string): AccountingReader {
+  return {
+    ...withFilter(reader, ({ cluster: asked = cluster }) => ({ cluster: asked === cluster ? cluster : NO_CLUSTER })),
+    jobs: async (numbers, fields) =>
+      (await reader.jobs(numbers, fields)).filter(({ record }) => record.cluster === cluster),
+  };
+}
+
+/**
+ * A user's own store, whose sums include its self-reported records. If it has jobs of the site's cluster (`sites`; null:
+ * the site's DB is not read), which would count twice, only its private runs are read. Rejects with StoreError.
+ */
+async function ownReader(reader: AccountingReader, sites: string | null): Promise<AccountingReader> {
+  const own = withFilter(reader, () => ({ self_reported: true }));
+  if (sites === null) return own;
+  const query = { since: 0, until: Date.now(), cluster: sites, limit: 1, totals: false } as const;
+  const { records } = await own.records({ ...query, fields: ['cluster'] });
+  return records.length > 0 ? ofCluster(own, privateCluster('run')) : own;
 }
 
 type OpenReader = (path: string) => AccountingReader | Promise<AccountingReader>;
 
-/** The site's server, which reads the site's accounting DB for those who can't. */
-interface SiteServer {
+/** The site's cluster, and the server that reads the site's accounting DB for those who can't. */
+interface Site {
+  readonly cluster: string;
   readonly socket: string;
   /** Rejects if no server answers (code ENOENT: there is no socket), or if the server can't read the DB either. */
   readonly ask: (socket: string) => Promise<AccountingReader>;
@@ -126,7 +154,7 @@ function problemOf(choice: StoreChoice, error: unknown): string {
 }
 
 /** Why the server did not help; '' if there is no server and none was expected. */
-function serverProblem(server: SiteServer, error: unknown, missed: boolean): string {
+function serverProblem(server: Site, error: unknown, missed: boolean): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return missed ? `no "qmemacct serve" at ${server.socket} answers for it` : '';
   if (error instanceof StoreError) return `"qmemacct serve" at ${server.socket} can't read it: ${error.reason}`;
@@ -137,11 +165,7 @@ function serverProblem(server: SiteServer, error: unknown, missed: boolean): str
  * Opens the stores that exist. A missing store is no problem unless it was given by its path. If the site's store can't
  * be read from here, the site's server is asked instead.
  */
-export async function openStores(
-  choices: readonly StoreChoice[],
-  open: OpenReader,
-  server?: SiteServer,
-): Promise<OpenStores> {
+export async function openStores(choices: readonly StoreChoice[], open: OpenReader, site?: Site): Promise<OpenStores> {
   const readers: AccountingReader[] = [];
   let own: AccountingReader | null = null;
   const opened: string[] = [];
@@ -151,21 +175,21 @@ export async function openStores(
     try {
       if (!isPostgresUrl(choice.path)) accessSync(choice.path, constants.R_OK);
       const reader = await open(choice.path);
-      // The sums of a user's own store include its self-reported records.
-      if (choice.whose === 'own') readers.push((own = withFilter(reader, { self_reported: true })));
+      if (choice.whose === 'own')
+        readers.push((own = await ownReader(reader, readers.length > 0 ? (site?.cluster ?? null) : null)));
       else readers.push(reader);
       opened.push(choice.path);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       const absent = code === 'ENOENT' || code === 'ENOTDIR';
       let alsoTried = '';
-      if (server !== undefined && choice.whose === 'site') {
+      if (site !== undefined && choice.whose === 'site') {
         try {
-          readers.push(await server.ask(server.socket));
-          opened.push(`${choice.path} by "qmemacct serve" at ${server.socket}`);
+          readers.push(await site.ask(site.socket));
+          opened.push(`${choice.path} by "qmemacct serve" at ${site.socket}`);
           continue;
         } catch (serverError) {
-          alsoTried = serverProblem(server, serverError, !absent);
+          alsoTried = serverProblem(site, serverError, !absent);
         }
       }
       if (absent && choice.whose === 'given') problems.push(`${choice.path} does not exist; check the path`);
@@ -213,7 +237,11 @@ export async function commandStores(
   { open, askServer: ask, gridEngine }: Pick<Sources, 'open' | 'askServer' | 'gridEngine'>,
 ): Promise<OpenStores> {
   const { accounting, serve_socket: socket } = settings;
-  const stores = await openStores(chooseStores(given, accounting, env), open, { socket, ask });
+  const stores = await openStores(chooseStores(given, accounting, env), open, {
+    cluster: clusterName(settings),
+    socket,
+    ask,
+  });
   if (given !== undefined || stores.problems.length > 0 || !stores.missing.includes(accounting)) return stores;
   const missed =
     stores.readers.length > 0 && isSetUp(settings) ? [missingText({ path: accounting, whose: 'site' })] : [];
@@ -254,11 +282,13 @@ export async function withStores<T>(
 
 /** Reads only the site's accounting DB; `read` gets no reader if it does not exist. */
 export async function withSiteStore<T>(
-  { accounting, serve_socket: socket }: Settings,
+  settings: Settings,
   { open, askServer: ask }: Pick<Sources, 'open' | 'askServer'>,
   read: (stores: OpenStores) => Promise<T>,
 ): Promise<T> {
-  return readStores(await openStores([{ path: accounting, whose: 'site' }], open, { socket, ask }), read);
+  const { accounting, serve_socket: socket } = settings;
+  const site = { cluster: clusterName(settings), socket, ask };
+  return readStores(await openStores([{ path: accounting, whose: 'site' }], open, site), read);
 }
 
 /** What the commands read from; tests replace it. */

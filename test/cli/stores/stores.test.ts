@@ -108,7 +108,7 @@ describe('openStores', () => {
       throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
     };
     const remote = {} as AccountingReader;
-    const server = { socket: '/s', ask: () => Promise.resolve(remote) };
+    const server = { cluster: 'default', socket: '/s', ask: () => Promise.resolve(remote) };
     const byServer = (path: string): string => `${path} by "qmemacct serve" at /s`;
     const unreadable = await openStores([choices[0]], denied, server);
     assert.deepEqual(unreadable, {
@@ -139,6 +139,35 @@ describe('openStores', () => {
     assert.deepEqual(asked, [true, undefined, undefined]);
   });
 
+  it("leaves out of the user's own store jobs of the site's cluster beside the site's DB: they would count twice", async () => {
+    const path = temporaryStore();
+    const store = openSqliteStore(path, 0o600);
+    await store.merge([ordinary, { ...ordinary, cluster: '(run)', job_id: 7 }]);
+    await store.close();
+    const numbers = async (
+      choices: Parameters<typeof openStores>[0],
+      cluster: string,
+      of?: string,
+    ): Promise<unknown> => {
+      const open = (one: string) => (one === path ? openReader(one) : memoryReader([]));
+      const site = { cluster, socket: '', ask: () => Promise.reject(new Error('no server')) };
+      const { readers, own } = await openStores(choices, open, site);
+      if (own === null) return assert.fail();
+      const filter = { since: 0, until: Date.parse('2100-01-01'), ...(of === undefined ? {} : { cluster: of }) };
+      const { records } = await own.records({ ...filter, limit: 50 });
+      const named = await own.jobs([ordinary.job_id, 7]);
+      await Promise.all(readers.map((one) => one.close()));
+      return [records, named].map((found) => found.map(({ record }) => record.job_id).sort((a, b) => a - b));
+    };
+    const own = { path, whose: 'own' } as const;
+    const both = [{ path: present, whose: 'site' } as const, own];
+    const all = [7, ordinary.job_id];
+    assert.deepEqual(await numbers([own], ordinary.cluster), [all, all]);
+    assert.deepEqual(await numbers(both, 'another'), [all, all]);
+    assert.deepEqual(await numbers(both, ordinary.cluster), [[7], [7]]);
+    assert.deepEqual(await numbers(both, ordinary.cluster, ordinary.cluster), [[], [7]]);
+  });
+
   it('counts self-reported records alike in the lines of jobs and in the records of a store', async () => {
     const path = temporaryStore();
     const store = openSqliteStore(path, 0o600);
@@ -162,7 +191,7 @@ describe('openStores', () => {
   });
 
   it("asks no server for the user's own store, or for one that was given", async () => {
-    const server = { socket: '/s', ask: () => assert.fail('asked') };
+    const server = { cluster: 'default', socket: '/s', ask: () => assert.fail('asked') };
     for (const whose of ['own', 'given'] as const) {
       const stores = await openStores([{ path: absent, whose }], () => reader, server);
       assert.deepEqual([stores.readers, stores.opened], [[], []]);
@@ -176,7 +205,7 @@ describe('openStores', () => {
     const broken = (): never => {
       throw new StoreError(present, 'is not a database', 'restore it', false);
     };
-    const fails = (error: Error) => ({ socket: '/s', ask: () => Promise.reject(error) });
+    const fails = (error: Error) => ({ cluster: 'default', socket: '/s', ask: () => Promise.reject(error) });
     const noSocket = Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
     const message = async (error: Error): Promise<string> =>
       noStoreMessage(await openStores(here, broken, fails(error)));
