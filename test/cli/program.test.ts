@@ -73,6 +73,7 @@ describe('qmemacct', () => {
       ['job', '0'],
       ['job', '1', '--full', '--brief'],
       ['job', '1', '--jso'],
+      ['install', '--json'],
       ['job', '1', '--json', '--csv'],
       ['owner', 'bob', '--since', 'never'],
       ['owner', 'bob', '--sort', 'toString'],

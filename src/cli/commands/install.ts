@@ -13,7 +13,7 @@ import { installOnNode, planNode, type NodeInstallation } from '../install/insta
 import { chooseNodeSettings, settingsOfCell } from '../install/node-settings';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
 import { describeTest } from '../install/self-test';
-import { textOrJson, warn, writeLines } from '../output';
+import { outputFormat, textOrJson, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
 export interface InstallOptions extends GlobalOptions {
@@ -197,6 +197,8 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
 export async function install(options: InstallOptions, terminal: Terminal): Promise<number> {
   refuseForeignOptions(options);
   if (options.node) return installNode(options, terminal);
+  if (outputFormat(options) !== 'text')
+    throw usageError('install without --node prints text only: leave out --json and --csv');
   const { configureHooks } = await import('../install/configure-hooks.js');
   return configureHooks(options, terminal);
 }
