@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { until } from '../../base/until';
 import { retireListener } from '../../sampler/listener/directory';
 import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
@@ -182,7 +182,8 @@ function purgeSteps({ settings, settingsPath, purge }: RemovalOptions): Step[] {
     apply: () => {
       if (openRuns({ state, run }).length > 0) return `${path}: stays while jobs are measured; run this again later`;
       // Users may write below it, and could put links in the way: rm holds each directory that it descends into.
-      execFileSync('/bin/rm', ['-rf', '--', path], { stdio: 'pipe' });
+      const { status, stderr } = spawnSync('/bin/rm', ['-rf', '--', path], { encoding: 'utf8' });
+      if (status !== 0) throw new Error(stderr.trim());
       return null;
     },
   });

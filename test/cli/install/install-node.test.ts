@@ -363,6 +363,19 @@ describe('uninstall --node', asRoot, () => {
     assert.ok(![host.prefix, host.state, host.settingsPath].some((path) => existsSync(path)));
   });
 
+  it('says why --purge could not remove the records', async (t) => {
+    const host = newHost();
+    await installUntested(host);
+    const busy = join(host.state, 'plain');
+    if (spawnSync('mount', ['--bind', busy, busy]).status !== 0) {
+      t.skip('nothing can be mounted here');
+      return;
+    }
+    t.after(() => spawnSync('umount', [busy]));
+    const removed = remove(host, { kind: 'alone' }, new Date(), true);
+    await assert.rejects(removed, /could not remove .*: Device or resource busy; fix that/);
+  });
+
   it('says how the hooks that stay are removed later, also where the program itself is removed', async () => {
     const host = newHost();
     const name = await installUntested(host);
