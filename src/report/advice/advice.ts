@@ -144,12 +144,15 @@ const saysWhatToAsk = ({ record, need, isStopped, limit }: Measured): boolean =>
   (limitsAddressSpace(complexOf(record)) ? record.peak_process_vmem !== null : need !== null) ||
   (isStopped && (limit ?? 0) > 0);
 
-export const isUnknownPart = ({
-  pe_task_id: task,
-  granted_hosts: hosts,
-  peak_process_vmem: space,
-  status,
-}: JobRecord): boolean => (task !== null || (hosts?.length ?? 0) > 1) && (space === null || status === 'lost');
+/** Whether the largest process was only a client of tasks (`qrsh -inherit`) that nobody sampled. */
+const onlyStartedTasks = ({ pe, peak_rss: peak }: JobRecord): boolean =>
+  pe !== null && /^qrsh\b/.test(peak?.command ?? '');
+
+export function isUnknownPart(record: JobRecord): boolean {
+  const { pe_task_id: task, granted_hosts: hosts, peak_process_vmem: space, status } = record;
+  const isParallel = task !== null || (hosts?.length ?? 0) > 1;
+  return (isParallel && (space === null || status === 'lost')) || onlyStartedTasks(record);
+}
 
 /**
  * Whether one of these records is of a host or task of a parallel job that was not sampled to its end: the other

@@ -81,6 +81,12 @@ describe('the advice for a tightly integrated job', () => {
     assert.doesNotMatch(shown(records), /The request fits|times the memory|Next time/);
   });
 
+  it('lowers nothing where only the clients of its tasks were sampled', () => {
+    const clients = { ...master(['n1']), peak_rss: openBracket(20 * MIB, after(700), 'qrsh (qsh)') };
+    assert.equal(nextTime(needsOf([clients])), null);
+    assert.match(shown([clients]), /Not all of its hosts and tasks were sampled: what it needs is unknown/);
+  });
+
   it('lowers nothing while a granted host has no record', () => {
     assert.equal(adviseRequest(needsOf([master(['n1', 'n2'])]))?.kind, 'keep');
     assert.equal(nextTime(needsOf([master(['n1', 'n2'])])), null);
