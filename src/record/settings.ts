@@ -1,6 +1,7 @@
 import { accessSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { warn } from '../base/log';
+import { nearestName } from '../base/nearest-name';
 import { check, object } from '../base/shape';
 import { parseToml, toToml } from '../base/toml';
 import { untrusted } from '../base/trusted-path';
@@ -68,8 +69,8 @@ export function parseSettings(text: string, path: string): Settings {
   }
   const unknown = Object.keys(table).filter((key) => !isName(key));
   if (unknown.length > 0) {
-    const alike = SETTING_NAMES.filter((name) => unknown.some((key) => name.startsWith(key.charAt(0))));
-    const hint = alike.length === 0 ? 'docs/settings.md lists the keys' : `known are ${alike.join(', ')} ...`;
+    const near = unknown.flatMap((key) => nearestName(key, SETTING_NAMES) ?? []);
+    const hint = near.length === 0 ? 'docs/settings.md lists the keys' : `did you mean ${near.join(', ')}?`;
     throw new SettingsError(path, `unknown key "${unknown.join('", "')}"`, hint);
   }
   const given = Object.entries(table).map(([key, value]) => [key, isName(key) ? checked(path, key, value) : undefined]);

@@ -105,7 +105,7 @@ describe('qmemacct', () => {
     writeFileSync(config, 'intervall = 1\n');
     const { status, warnings } = await runCommand(['job', '1', '--config', config]);
     assert.equal(status, 2);
-    assert.match(warnings, /^qmemacct: .*bad\.toml: unknown key "intervall"; known are .*\n$/);
+    assert.match(warnings, /^qmemacct: .*bad\.toml: unknown key "intervall"; did you mean interval\?\n$/);
   });
 
   it('ends with 2 where the file of --config is missing, but not for uninstall', async () => {

@@ -1,3 +1,4 @@
+import { groupBy } from '../../base/group-by';
 import { RAISE } from '../../advice/job-class';
 import { categoryRequests } from '../../gridengine/category-requests';
 import { nameClass } from '../../record/name-class';
@@ -93,19 +94,27 @@ export function classTitle(
 const LARGEST = `the largest and ${formatPercent(HEADROOM - 1)} headroom`;
 const LIMIT = 'the limit at which the largest was stopped';
 
-/** Notes where no risk can be stated, or only a larger one than was asked for. */
-function riskNotes(predicted: PredictionObject | null, wanted: number, founded: string): readonly string[] {
+/** What is to be said of a complex. */
+type Note = readonly [complex: string, words: string];
+
+/** Where no risk can be stated, or only a larger one than was asked for. */
+function riskNotes(predicted: PredictionObject | null, wanted: number, founded: string): readonly Note[] {
   if (predicted === null) return [];
-  const { complex } = predicted;
+  const { complex, risk } = predicted;
   if (predicted.mostly_stopped)
-    return [`${complex}: most of the runs were stopped at a limit, so no risk can be stated: ${founded}.`];
-  if (predicted.risk === null)
-    return [`${complex}: too few runs (3 are needed), or too different ones, to state a risk: ${founded}.`];
-  if (predicted.risk <= wanted) return [];
-  return [
-    `${complex}: ${formatPercent(predicted.risk)} is the smallest risk that can be stated, ${formatPercent(wanted)} takes more runs, or runs that differ less.`,
-  ];
+    return [[complex, `most of the runs were stopped at a limit, so no risk can be stated: ${founded}.`]];
+  if (risk === null)
+    return [[complex, `too few runs (3 are needed), or too different ones, to state a risk: ${founded}.`]];
+  if (risk <= wanted) return [];
+  const words = `${formatPercent(risk)} is the smallest risk that can be stated, ${formatPercent(wanted)} takes more runs, or runs that differ less.`;
+  return [[complex, words]];
 }
+
+/** Each note once, with the complexes of which it holds. */
+const withComplexes = (notes: readonly Note[]): readonly string[] =>
+  [...groupBy(notes, ([, words]) => words)].map(
+    ([words, of]) => `${of.map(([complex]) => complex).join(', ')}: ${words}`,
+  );
 
 function programNotes(predicted: readonly (PredictionObject | null)[]): readonly string[] {
   const names = predicted.flatMap((one) => (one?.same_program === true ? [one.complex] : []));
@@ -155,10 +164,12 @@ export function classNotes(answer: ClassObject, alone: string | null = null): re
     ...slotsNotes(answer),
     ...programNotes([memory, time]),
     ...memoryNotes(answer),
-    ...(memory === null || alone === null
-      ? riskNotes(memory, wanted, memory?.stopped_at_bytes == null ? LARGEST : `${RAISE} times ${LIMIT}`)
-      : [`${memory.complex}: from this job only, so no risk can be stated: ${alone}.`]),
-    ...riskNotes(time, wanted, time?.stopped_at_seconds == null ? LARGEST : `twice ${LIMIT}`),
+    ...withComplexes([
+      ...(memory === null || alone === null
+        ? riskNotes(memory, wanted, memory?.stopped_at_bytes == null ? LARGEST : `${RAISE} times ${LIMIT}`)
+        : ([[memory.complex, `from this job only, so no risk can be stated: ${alone}.`]] as const)),
+      ...riskNotes(time, wanted, time?.stopped_at_seconds == null ? LARGEST : `twice ${LIMIT}`),
+    ]),
     ...undecidedNotes([memory, time]),
     'Risk: the share of such runs that would need more.',
   ];

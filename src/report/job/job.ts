@@ -57,8 +57,9 @@ function renderRuns(
     return renderArray(runs, options, screen, judges);
   const judged = judges === undefined ? runs : withClasses(runs, judges.rules, judges.kindOf);
   if (options.detail === 'brief') return renderBrief(judged, screen, options.dialect);
-  if (options.detail !== 'full' && !options.allTasks && options.allHosts !== true)
-    return renderSummary(judged, screen, options.dialect, mostLines);
+  const isParallel = runs.some(({ record }) => record.pe !== null);
+  const hasTable = isParallel && (options.allTasks || options.allHosts === true);
+  if (options.detail !== 'full' && !hasTable) return renderSummary(judged, screen, options.dialect, mostLines);
   return renderRun(judged, options, screen);
 }
 

@@ -2,6 +2,7 @@ import type { NodeHeartbeat } from '../../record/node-status';
 import { escapeForTerminal, escapeJson } from '../format/escape';
 import { formatCount, formatDuration, plural } from '../format/units';
 import { renderCsvRows } from '../records/csv';
+import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { worstState, type JudgedNode, type NodeState } from './judge';
@@ -91,7 +92,7 @@ export function nodeCells(nodes: readonly JudgedNode[], screen: Screen): readonl
 
 /** All hosts at a glance, the totals first. */
 export function renderNodes(nodes: readonly JudgedNode[], screen: Screen): string[] {
-  return [nodesText(nodes, screen), '', ...renderTable(NODE_COLUMNS, nodeCells(nodes, screen), screen)];
+  return [...wrap(nodesText(nodes, screen), screen.width), '', ...renderTable(NODE_COLUMNS, nodeCells(nodes, screen), screen)];
 }
 
 /** All hosts as JSON, with totals. */

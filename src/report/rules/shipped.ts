@@ -52,7 +52,7 @@ cost = "idle_slots * wallclock_seconds"
 severity = "medium"
 when = "wallclock_seconds >= 10s and host_slots - runnable_threads >= 0.9 and runnable_threads < 50% * host_slots and not (host_slots >= 2 and runnable_threads >= 0.7 and runnable_threads < 1.2)"
 evidence = "kept {busy_slots} of {host_slots} slots busy ({cpu_efficiency})"
-hint = "request fewer slots with the same total memory, or find what it waits for"
+hint = "find what it waits for; of several slots request fewer, with as much memory"
 cost = "idle_slots * wallclock_seconds"
 
 [memory-far-below]

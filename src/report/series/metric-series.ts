@@ -17,8 +17,20 @@ export interface Readable {
   readonly since: readonly number[];
 }
 
+/**
+ * Without the last reading but one if the last one follows it at once: the job ended, and what is known only then (CPU
+ * time of exit records) is no rate of that moment.
+ */
+function withoutMoment({ at, values }: MetricSeries): Pick<MetricSeries, 'at' | 'values'> {
+  const [before, previous, last] = at.slice(-3);
+  if (before === undefined || previous === undefined || last === undefined) return { at, values };
+  if (last - previous >= (previous - before) / 2) return { at, values };
+  return { at: at.toSpliced(-2, 1), values: values.toSpliced(-2, 1) };
+}
+
 /** A counter's rate over each interval, at the interval's end; none for an interval in which the counter was reset. */
-function toRate({ at, values }: MetricSeries): Readable {
+function toRate(series: MetricSeries): Readable {
+  const { at, values } = withoutMoment(series);
   const rates = values.flatMap((value, index) => {
     const before = values[index - 1];
     const seconds = ((at[index] ?? 0) - (at[index - 1] ?? 0)) / 1000;

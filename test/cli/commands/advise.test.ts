@@ -192,7 +192,7 @@ describe('qmemacct advise', () => {
   it('names the smallest risk that can be stated from few runs', async () => {
     const { advise } = await site(pastJobs(4, mine));
     const { output } = await advise('--name', 'step_5', '--slots', '4', '--pe', 'smp');
-    assert.match(output, /h_vmem: \d+(\.\d)? % is the smallest risk that can be stated, 1\.0 % takes more runs/);
+    assert.match(output, /h_vmem, h_rt: \d+(\.\d)? % is the smallest risk that can be stated, 1\.0 % takes more runs/);
     const { advise: adviseOfOne } = await site(pastJobs(1, mine));
     assert.match((await adviseOfOne('1000')).output, /too few runs \(3 are needed\)/);
   });

@@ -23,6 +23,11 @@ describe('a series shown to people', () => {
     });
   });
 
+  it('is no rate of the moment between the last two readings of a job', () => {
+    const ended = { ...series('counter', [0, 10, 20, 60]), at: [0, 10_000, 20_000, 20_022] };
+    assert.deepEqual(toReadable(ended), { at: [10_000, 20_022], values: [1, 50 / 10.022], since: [0, 10_000] });
+  });
+
   it('has a latest, a mean and a largest value', () => {
     assert.deepEqual(summarize(series('counter', [0, 100, 200, 600])), { latest: 40, mean: 20, max: 40 });
     const gauge = summarize({ ...series('gauge', [5, 1, 4]), at: [0, 1000, 4000] });
