@@ -92,7 +92,11 @@ export function nodeCells(nodes: readonly JudgedNode[], screen: Screen): readonl
 
 /** All hosts at a glance, the totals first. */
 export function renderNodes(nodes: readonly JudgedNode[], screen: Screen): string[] {
-  return [...wrap(nodesText(nodes, screen), screen.width), '', ...renderTable(NODE_COLUMNS, nodeCells(nodes, screen), screen)];
+  return [
+    ...wrap(nodesText(nodes, screen), screen.width),
+    '',
+    ...renderTable(NODE_COLUMNS, nodeCells(nodes, screen), screen),
+  ];
 }
 
 /** All hosts as JSON, with totals. */

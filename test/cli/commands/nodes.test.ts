@@ -54,8 +54,9 @@ async function nodes(
     'node06',
     'node07',
   ],
+  columns?: number,
 ): Promise<Run> {
-  const terminal = fakeTerminal();
+  const terminal = fakeTerminal({ columns });
   const sources: NodesSources = {
     open: () => Promise.reject(new Error('not here')),
     askServer: () => Promise.resolve(memoryReader([], [], known)),
@@ -74,6 +75,13 @@ describe('qmemacct nodes', () => {
     const { status, output, warnings } = await nodes();
     assert.deepEqual([status, warnings], [0, '']);
     assertGolden('nodes', output.trimEnd().split('\n'));
+  });
+
+  it('keeps the totals within a narrow terminal', async () => {
+    const { output } = await nodes({}, NODES, [], 60);
+    const [totals = ''] = output.split('\n\n');
+    assert.match(totals, /versions: /);
+    assert.ok(totals.split('\n').every((line) => line.length <= 60));
   });
 
   it("warns that hosts without a heartbeat are not listed where Grid Engine can't list them", async () => {
