@@ -60,12 +60,14 @@ interface AskedLists {
   readonly wait: () => Promise<Snapshot | null>;
 }
 
-export function beginLists(settings: Settings, live: LiveSources): AskedLists {
+/** `pending`: also for the list of waiting jobs, which can be long. */
+export function beginLists(settings: Settings, live: LiveSources, pending = true): AskedLists {
   const patience = new AbortController();
   const { signal } = patience;
   let onAsking: () => void = () => undefined;
   const asking = new Promise<void>((resolve) => (onAsking = resolve));
-  const asked = live.snapshot(settings, { pending: true, queries: ['running', 'pending'], signal, onAsking }).then(
+  const queries = pending ? (['running', 'pending'] as const) : (['running'] as const);
+  const asked = live.snapshot(settings, { pending, queries, signal, onAsking }).then(
     ({ snapshot }) => snapshot,
     // Records can be shown without the lists.
     () => null,

@@ -7,7 +7,7 @@ import { isArray } from '../../report/job/array-progress';
 import type { JobReport } from '../../report/job/job';
 import { latestRuns, type JobRun } from '../../report/job/job-run';
 import type { LiveSources } from '../live/sources';
-import { askLists, isRecent } from './array-tasks';
+import { beginLists, isRecent } from './array-tasks';
 
 /** Whether it is one job or task that runs, as far as its records say: Grid Engine may have suspended it. */
 function isRunning({ runs, newer, task_id: task }: JobReport, now: number): boolean {
@@ -36,7 +36,7 @@ export async function withStates(
   now: Date,
 ): Promise<readonly JobReport[]> {
   const running = new Set(reports.filter((report) => isRunning(report, now.getTime())));
-  const snapshot = running.size === 0 || live === null ? null : await askLists(settings, live);
+  const snapshot = running.size === 0 || live === null ? null : await beginLists(settings, live, false).wait();
   if (snapshot === null) return reports;
   return reports.map((report) =>
     running.has(report) ? { ...report, runs: report.runs.map((run) => withState(run, snapshot)) } : report,
