@@ -254,6 +254,7 @@ async function commandsAgreeWithClients(site: Site): Promise<void> {
     assertFiguresArrived(views, Date.now(), jobs);
     await userGetsTheSame(site, views);
     await xmlEqualsClients(site);
+    await saysSuspended(site, jobs);
     await cell.qdel([jobs.suspended]);
     gates.gealice.open();
     gates.gebob.open();
@@ -265,6 +266,16 @@ async function commandsAgreeWithClients(site: Site): Promise<void> {
     await stopServer(server);
     await emptyCell(cell);
   }
+}
+
+/** Asserts that `job` of a suspended job, once it has a record, says what suspends it. */
+async function saysSuspended({ cell }: Site, { suspended }: Jobs): Promise<void> {
+  const shown = (): Promise<string> => cell.check(MASTER, [...QMEMACCT, 'job', suspended]);
+  const text = await until(
+    async () => ((await shown()).includes('Data quality') ? shown() : null),
+    () => `a record of job ${suspended}`,
+  );
+  assert.match(text, /^Job \d+ .* suspended\n[^]*Its owner or an admin has suspended it; qmod -usj/);
 }
 
 /** Asserts that a user, who can't read the accounting DB, gets the same from the server's socket. */
