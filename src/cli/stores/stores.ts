@@ -87,6 +87,10 @@ const NO_CLUSTER = '';
 export function ofCluster(reader: AccountingReader, cluster: string): AccountingReader {
   return {
     ...withFilter(reader, ({ cluster: asked = cluster }) => ({ cluster: asked === cluster ? cluster : NO_CLUSTER })),
+    job: async (query) => {
+      const answer = await reader.job(query);
+      return { ...answer, records: answer.records.filter(({ record }) => record.cluster === cluster) };
+    },
     jobs: async (numbers, fields) =>
       (await reader.jobs(numbers, fields)).filter(({ record }) => record.cluster === cluster),
   };

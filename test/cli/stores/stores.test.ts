@@ -156,6 +156,8 @@ describe('openStores', () => {
       const filter = { since: 0, until: Date.parse('2100-01-01'), ...(of === undefined ? {} : { cluster: of }) };
       const { records } = await own.records({ ...filter, limit: 50 });
       const named = await own.jobs([ordinary.job_id, 7]);
+      const numbered = await own.job({ job_id: ordinary.job_id, all: true });
+      assert.equal(numbered.records.length, named.filter(({ record }) => record.job_id !== 7).length);
       await Promise.all(readers.map((one) => one.close()));
       return [records, named].map((found) => found.map(({ record }) => record.job_id).sort((a, b) => a - b));
     };

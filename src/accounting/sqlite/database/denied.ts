@@ -45,8 +45,9 @@ export function denialOf(path: string, use: StoreUse): Denial | null {
   const hint = (fix: string): string => (root ? SQUASHED : fix);
   if (closed !== undefined) {
     // The directory is missing, not denied.
-    if (statSync(closed, { throwIfNoEntry: false }) === undefined) return null;
-    const isOwn = statSync(closed).uid === process.geteuid?.();
+    const found = statSync(closed, { throwIfNoEntry: false });
+    if (found === undefined) return null;
+    const isOwn = found.uid === process.geteuid?.();
     const fix = use === 'read' ? readFix(closed, 'u+x') : `chmod ${isOwn ? 'u+rwx' : 'a+x'} ${closed}`;
     return { reason: `user "${user}" may not enter ${closed}`, hint: hint(fix) };
   }
