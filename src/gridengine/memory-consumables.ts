@@ -92,9 +92,12 @@ export async function readMemoryComplexes(qconf: Qconf): Promise<readonly Offere
 
 const isEnforced = (name: string): boolean => enforcersOf(name).length > 0;
 
-/** Consumables by which memory is reserved on hosts, the site's own first. */
+const consumablesOffered = (complexes: readonly OfferedComplex[]): readonly string[] =>
+  complexes.filter(({ consumable, isOffered }) => consumable !== 'NO' && isOffered).map(({ name }) => name);
+
+/** Consumables by which memory is reserved on hosts, and no more, the site's own first. */
 export function reservedConsumables(complexes: readonly OfferedComplex[]): readonly string[] {
-  const offered = new Set(complexes.filter((one) => one.consumable !== 'NO' && one.isOffered).map(({ name }) => name));
+  const offered = new Set(consumablesOffered(complexes));
   const usual = REQUEST_ORDER.filter((name) => !isEnforced(name));
   return [...ownMemoryConsumables(complexes), ...usual].filter((name) => offered.has(name));
 }
@@ -107,7 +110,12 @@ export function withoutValue(complexes: readonly OfferedComplex[]): readonly str
     .map(({ name }) => name);
 }
 
-/** The complexes that jobs of the site request memory by, in order: those enforced, those reserved, the rest. */
+/**
+ * The complexes that jobs of the site request memory by, in order: those by which memory is reserved, enforced ones
+ * first, then the rest. A queue's own h_vmem, say, is no request, but can't be told from one later.
+ */
 export function requestOrderOf(complexes: readonly OfferedComplex[]): readonly string[] {
-  return [...new Set([...REQUEST_ORDER.filter(isEnforced), ...reservedConsumables(complexes), ...REQUEST_ORDER])];
+  const offered = new Set(consumablesOffered(complexes));
+  const enforced = REQUEST_ORDER.filter((name) => isEnforced(name) && offered.has(name));
+  return [...new Set([...enforced, ...reservedConsumables(complexes), ...REQUEST_ORDER])];
 }

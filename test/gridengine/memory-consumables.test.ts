@@ -83,13 +83,14 @@ describe('memory complexes', () => {
     assert.deepEqual(asked, ['-sc', '-se global', '-sel', '-se ge1']);
   });
 
-  it("that hosts have a value for come after enforced limits and before load values, the site's own first", async () => {
+  it("that hosts have a value for come before limits that reserve nothing and load values, the site's own first", async () => {
     const found = await readMemoryComplexes(cellWith({ ge2: 'mem_free=64G,site_mem=64G' }));
     assert.deepEqual(reservedConsumables(found), ['site_mem', 'mem_free']);
     assert.deepEqual(withoutValue(found), ['h_vmem', 'ram_gb']);
     const order = requestOrderOf(found);
-    assert.deepEqual(order.slice(0, 4), ['h_vmem', 's_vmem', 'h_data', 'mem_limit']);
-    assert.deepEqual(order.slice(4, 7), ['site_mem', 'mem_free', 'h_rss']);
+    assert.deepEqual(order.slice(0, 5), ['site_mem', 'mem_free', 'h_vmem', 's_vmem', 'h_rss']);
+    const withLimit = await readMemoryComplexes(cellWith({ ge2: 'mem_free=64G,h_vmem=64G' }));
+    assert.deepEqual(requestOrderOf(withLimit).slice(0, 3), ['h_vmem', 'mem_free', 's_vmem']);
     assert.ok(!order.includes('ram_gb'), order.join());
     assert.equal(new Set(order).size, order.length);
   });

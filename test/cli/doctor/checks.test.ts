@@ -126,7 +126,7 @@ describe('doctor on Grid Engine', () => {
     assert.deepEqual(found([hVmem]).slice(0, 1), ['ok h_vmem: consumable, per job, default 1G']);
     assert.match(found([])[0] ?? '', /^note h_vmem: no such complex/);
     const [, order, perJob] = found([own]);
-    assert.match(order ?? '', /^note site_mem: .* request_complex = \["h_vmem",.*"site_mem",.*\] into \/etc\/q.toml/);
+    assert.match(order ?? '', /^note site_mem: .* request_complex = \["site_mem","h_vmem",.*\] into \/etc\/q.toml/);
     assert.match(perJob ?? '', /^warning site_mem: /);
     const { fix } = checkComplexes([own], { ...state, settings: DEFAULT_SETTINGS })[2] ?? {};
     assert.match(fix ?? '', /^write job_complexes = \["mem_limit","site_mem"\]/);
