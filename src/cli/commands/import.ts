@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { HistoryStore } from '../../accounting/history-store';
-import { addSums, NOTHING_IMPORTED, type ImportSums } from '../../accounting/import/import-file';
+import type { ImportSums } from '../../accounting/import/import-file';
+import type { FilesOutcome } from '../../accounting/import/import-files';
 import { isClusterName } from '../../gridengine/cluster-name';
 import { findCell } from '../../gridengine/find-cell';
 import { RequestRules } from '../../record/request-rules';
@@ -140,6 +141,72 @@ function isMissing(accounting: string): boolean {
   return accounting.startsWith('/') && !existsSync(accounting);
 }
 
+/** An import that is under way. */
+interface Import {
+  readonly followed: FollowedSite;
+  readonly signal: AbortSignal;
+  readonly options: ImportOptions;
+  readonly terminal: Terminal;
+}
+
+function readNew({ followed, signal, options, terminal }: Import): Promise<FilesOutcome> {
+  const start = Date.now();
+  const progress = statusLine(terminal, (lines: number, done: number, of: number) =>
+    progressText(lines, done, of, (Date.now() - start) / 1000),
+  );
+  return importRound(followed, {
+    signal,
+    renames: options.cluster !== undefined,
+    onProgress: ({ lines }, done, of) => {
+      progress.show(lines, done, of);
+    },
+  }).finally(progress.clear);
+}
+
+async function readFirst(started: Import): Promise<FilesOutcome> {
+  const { options, terminal } = started;
+  const outcome = await readNew(started);
+  const problems = [...outcome.problems.values()];
+  report(outcome, problems, options, terminal);
+  for (const problem of problems) warn(terminal, problem);
+  for (const path of outcome.cut)
+    warn(terminal, `${path}: the last line is incomplete (no newline): the next import reads it`);
+  return outcome;
+}
+
+/** Reads what is written, until interrupted. That a file is missing while it is rotated is no problem. */
+async function follow(started: Import): Promise<void> {
+  const { followed, signal, options, terminal } = started;
+  for (;;) {
+    await waitForChange(watchedPaths(followed.site), signal);
+    if (signal.aborted) return;
+    const outcome = await readNew(started);
+    if (outcome.lines > 0) report(outcome, [], options, terminal);
+  }
+}
+
+async function importFiles(started: Import): Promise<number> {
+  const { signal, options, terminal } = started;
+  const { site, store } = started.followed;
+  for (const line of passedOver(site)) warn(terminal, line);
+  const sums = await readFirst(started);
+  if (options.follow) await follow(started);
+  else if (signal.aborted) {
+    warn(terminal, 'interrupted: what is stored stays, the rest comes with the next import');
+    return EXIT.unavailable;
+  } else if (store !== null) await showFindings({ store, cluster: site.cluster, sums, signal }, options, terminal);
+  if (sums.problems.size > 0) return EXIT.unavailable;
+  return sums.lines > 0 || options.follow ? EXIT.found : EXIT.nothing;
+}
+
+function requireUsable(options: ImportOptions): void {
+  const { cluster, follow: follows, dryRun } = options;
+  if (follows && dryRun) throw usageError('--follow and --dry-run exclude each other: give one of them');
+  textOrJson(options, 'import');
+  if (cluster !== undefined && !isClusterName(cluster))
+    throw usageError(`--cluster "${cluster}": a cluster's name has only letters, digits and . _ -`);
+}
+
 /** `import`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
 export async function importAccounting(
   given: readonly string[],
@@ -147,10 +214,7 @@ export async function importAccounting(
   terminal: Terminal,
   open: (settings: Settings) => Promise<HistoryStore> = openHistory,
 ): Promise<number> {
-  if (options.follow && options.dryRun) throw usageError('--follow and --dry-run exclude each other: give one of them');
-  textOrJson(options, 'import');
-  if (options.cluster !== undefined && !isClusterName(options.cluster))
-    throw usageError(`--cluster "${options.cluster}": a cluster's name has only letters, digits and . _ -`);
+  requireUsable(options);
   const settings = importSettings(options.config, terminal.env);
   if (existsSync(options.config) && settings.accounting === ownStorePath(terminal.env))
     warn(
@@ -161,53 +225,12 @@ export async function importAccounting(
   becomeDeliverer(settings);
   const store = options.dryRun && isMissing(settings.accounting) ? null : await open(settings);
   const { signal, release } = interruption();
-  const isStopped = (): boolean => signal.aborted;
   try {
     if (options.unreadable && store !== null) return await listUnreadable(store, site.cluster, options, terminal);
     const target = store === null || options.dryRun ? dryStore((await store?.importedFiles()) ?? []) : store;
-    const followed: FollowedSite = {
-      site,
-      store: options.dryRun ? null : store,
-      target,
-      rules: new RequestRules(settings),
-      seen: new Map(),
-    };
-    for (const line of passedOver(site)) warn(terminal, line);
-    let sums = NOTHING_IMPORTED;
-    let problems: readonly string[] = [];
-    for (let round = 0; ; round++) {
-      const start = Date.now();
-      const progress = statusLine(terminal, (lines: number, done: number, of: number) =>
-        progressText(lines, done, of, (Date.now() - start) / 1000),
-      );
-      const outcome = await importRound(followed, {
-        signal,
-        renames: options.cluster !== undefined,
-        onProgress: ({ lines }, done, of) => {
-          progress.show(lines, done, of);
-        },
-      }).finally(progress.clear);
-      sums = addSums(sums, outcome);
-      // With --follow, a file that is missing for a moment while it is rotated is no problem.
-      if (round === 0 || !options.follow) problems = [...outcome.problems.values()];
-      if (round === 0) {
-        report(outcome, problems, options, terminal);
-        for (const problem of problems) warn(terminal, problem);
-        for (const path of outcome.cut)
-          warn(terminal, `${path}: the last line is incomplete (no newline): the next import reads it`);
-      } else if (outcome.lines > 0) report(outcome, [], options, terminal);
-      if (!options.follow || isStopped()) break;
-      await waitForChange(watchedPaths(site), signal);
-      if (isStopped()) break;
-    }
-    if (isStopped() && !options.follow) {
-      warn(terminal, 'interrupted: what is stored stays, the rest comes with the next import');
-      return EXIT.unavailable;
-    }
-    if (store !== null && !options.follow && !options.dryRun)
-      await showFindings({ store, cluster: site.cluster, sums, signal }, options, terminal);
-    if (problems.length > 0) return EXIT.unavailable;
-    return sums.lines > 0 || options.follow ? EXIT.found : EXIT.nothing;
+    const written = options.dryRun ? null : store;
+    const followed = { site, store: written, target, rules: new RequestRules(settings), seen: new Map() };
+    return await importFiles({ followed, signal, options, terminal });
   } finally {
     release();
     await store?.close();

@@ -1,18 +1,15 @@
 import type { Command } from 'commander';
-import { groupBy } from '../../base/group-by';
 import { callerName } from '../../base/user-name';
-import type { JobOrTask } from '../../live/unfinished-job';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
 import type { JobQuery } from '../../accounting/store';
 import { jobSums, type JobSum } from '../../accounting/job-sum';
-import { jobName, jobTaskName } from '../../record/job-name';
+import { jobTaskName } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
 import { nextRequests } from '../../report/advice/next-request';
 import { ARRAY_FIELDS } from '../../report/job/array';
 import { isArray, type ArrayProgress } from '../../report/job/array-progress';
 import { renderJob, type JobReport } from '../../report/job/job';
-import { chooseTasks, type TaskChoice } from '../../report/job/choose-tasks';
-import { latestRuns, recordsOf, type JobRun, type JobViewOptions } from '../../report/job/job-run';
+import { latestRuns, recordsOf, type JobViewOptions } from '../../report/job/job-run';
 import { OWNER_COLUMNS } from '../../report/records/columns';
 import { toJobLines } from '../../report/records/lines';
 import { renderRecordTable } from '../../report/records/list';
@@ -22,7 +19,15 @@ import { withClasses } from '../../report/rules/judge';
 import { loadRules, type RuleSet } from '../../report/rules/rule-set';
 import { writerOf } from '../records/accounts';
 import { findDistinct, historyOf } from '../records/find';
-import { countOf } from '../records/options';
+import {
+  knowsWorst,
+  runsOfTasks,
+  sayNoTasks,
+  statusOfWorst,
+  taskChoiceOf,
+  taskOptionsOf,
+  type TaskOptions,
+} from '../job/task-options';
 import { askLists, hasRecent, withArrays } from '../job/array-tasks';
 import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import {
@@ -32,6 +37,7 @@ import {
   readStores,
   realSources,
   emptyExitStatus,
+  type OpenStores,
   type Sources,
 } from '../stores/stores';
 import { RUN_FIELDS, wholeRuns } from '../job/whole-runs';
@@ -44,20 +50,16 @@ import {
   type JobSources,
 } from '../job/find-job';
 import { renderUnfinished, unfinishedLine } from '../../report/job/unfinished';
-import { mayBeUnfinished, mayRunOn, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
+import { askFor, findUnfinished, mayRunOn, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
 import { withStates } from '../job/listed-states';
 import { arrayLines, findArray, type ArrayContext } from '../job/array-screen';
 import { realLiveSources, type LiveSources } from '../live/sources';
 import { outputFormat, screenOf, textOrJson, warn, writeLines, writePieces } from '../output';
 import type { Terminal } from '../terminal';
 
-export interface JobOptions extends GlobalOptions {
+export interface JobOptions extends GlobalOptions, TaskOptions {
   readonly all?: boolean;
   readonly at?: string;
-  readonly tasks?: boolean;
-  readonly worst?: string;
-  readonly failed?: boolean;
-  readonly limit?: string;
   readonly allHosts?: boolean;
   readonly accounting?: string;
   readonly series?: string;
@@ -100,12 +102,15 @@ interface Named extends Pick<JobArgument, 'job_id' | 'cluster'> {
   readonly task_id?: number | null;
 }
 
+/** The jobs and tasks that Grid Engine still has. */
+const listedBy = ({ jobs }: AskedJobs): ReadonlySet<string> =>
+  new Set(jobs.map(({ job, task }) => label({ job_id: job, task_id: task })));
+
 const label = ({ job_id, task_id = null, cluster = '' }: Named): string => jobTaskName({ cluster, job_id, task_id });
 
 /** Where jobs are looked for, and what their runs are judged by. */
 interface JobContext extends JobSources, ArrayContext {
-  /** What is wrong with the stores. */
-  readonly problems: readonly string[];
+  readonly stores: OpenStores;
 }
 
 async function findAll(
@@ -161,7 +166,7 @@ function explainMissing(
   job: JobArgument,
   report: JobReport,
   searched: readonly string[],
-  problem: string | null,
+  { problem }: AskedJobs,
 ): string {
   const where = searched.length === 0 ? 'on this host' : `in ${searched.join(' or ')}`;
   if (report.newer > 0)
@@ -174,39 +179,6 @@ function explainMissing(
 interface Found {
   readonly reports: readonly JobReport[];
   readonly unfinished: AskedJobs;
-}
-
-/** The tasks that --worst, --failed and --limit choose; null: none was given. Throws a usage error for a bad number. */
-function taskChoiceOf({ worst, failed, limit }: JobOptions): TaskChoice | null {
-  if (worst === undefined && failed === undefined && limit === undefined) return null;
-  return {
-    worst: worst === undefined ? undefined : countOf('--worst', worst),
-    failed,
-    limit: limit === undefined ? undefined : countOf('--limit', limit),
-  };
-}
-
-const TASK_OPTIONS = ['tasks', 'worst', 'failed', 'limit'] as const;
-
-const taskOptionsOf = (options: JobOptions): (typeof TASK_OPTIONS)[number][] =>
-  TASK_OPTIONS.filter((name) => options[name] !== undefined);
-
-/** Warns of options that choose tasks where the job has no tasks. */
-function sayNoTasks(reports: readonly JobReport[], options: JobOptions, terminal: Terminal): void {
-  for (const { runs } of reports) {
-    const [first] = recordsOf(runs);
-    if (first?.task_id !== null) continue;
-    const given = taskOptionsOf(options).filter((name) => name !== 'tasks' || first.pe === null);
-    const words = given.map((name) => `--${name}`).join(' and ');
-    if (given.length > 0) warn(terminal, `job ${jobName(first)} is not an array: ${words} left out`);
-  }
-}
-
-/** The runs of the tasks that `choice` selects, in its order. */
-function runsOfTasks(runs: readonly JobRun[], choice: TaskChoice): readonly JobRun[] {
-  const byTask = groupBy(runs, ({ record }) => record.task_id);
-  const latest = [...byTask].sort(([a], [b]) => (a ?? 0) - (b ?? 0)).map(([, ofTask]) => recordsOf(latestRuns(ofTask)));
-  return chooseTasks(latest, choice).flatMap(([first]) => byTask.get(first?.task_id ?? null) ?? []);
 }
 
 /** Shows one job as a screen, several as one line each unless an option such as --full or --brief asks for more. */
@@ -251,16 +223,6 @@ function viewOf(options: JobOptions, settings: Settings): JobViewOptions {
   };
 }
 
-/** Whether the memory need of any task is known. */
-const knowsWorst = ({ runs }: JobReport): boolean => runsOfTasks(runs, { worst: 1 }).length > 0;
-
-/** The exit status; warns if --worst can choose no task. */
-function statusOfWorst({ worst }: JobOptions, isKnown: () => boolean, terminal: Terminal): number {
-  if (worst === undefined || isKnown()) return EXIT.found;
-  warn(terminal, '--worst: no memory is known of any task');
-  return EXIT.nothing;
-}
-
 /** Shows a single array job if few facts per task suffice; resolves to the exit status; null: the options need more. */
 async function showArray(
   [job, ...others]: readonly JobArgument[],
@@ -271,16 +233,16 @@ async function showArray(
   const { at, retry, series, chart } = options;
   if (job === undefined || job.task_id !== undefined || others.length > 0) return null;
   if ((at ?? series ?? chart) !== undefined || retry || outputFormat(options) !== 'text') return null;
-  const { rules, settings, live, problems } = context;
+  const { rules, settings, live, stores } = context;
   const array = await findArray(job, context, rules);
   if (array === null) return null;
   const screen = screenOf(terminal, options, settings);
   const asked = live !== null && hasRecent(array.tasks, terminal.now()) ? live : null;
   const mayContinue = asked !== null && job.cluster === undefined && mayRunOn(array.tasks);
   const unfinished = mayContinue
-    ? await askFor([{ job: job.job_id, task: null }], settings, asked, terminal)
+    ? await askFor([{ job: job.job_id, task: null }], settings, asked, terminal.now())
     : NOBODY_ASKED;
-  problems.forEach((problem) => warn(terminal, problem));
+  stores.problems.forEach((problem) => warn(terminal, problem));
   const shown = await arrayLines(array, viewOf(options, settings), screen, { ...context, live: asked });
   writeParts([...unfinished.jobs.map((one) => renderUnfinished(one, screen, options.full)), shown.lines], terminal);
   return statusOfWorst(options, () => shown.knowsWorst, terminal);
@@ -304,28 +266,6 @@ async function retryOne(
 async function listedJobs(settings: Settings, live: LiveSources): Promise<readonly ListedJob[]> {
   const snapshot = await askLists(settings, live);
   return [...(snapshot?.running.value ?? []), ...(snapshot?.pending?.value ?? [])];
-}
-
-/** Asks Grid Engine about the jobs without a record, and about those that may be waiting again. */
-async function findUnfinished(
-  reports: readonly JobReport[],
-  settings: Settings,
-  live: LiveSources,
-  terminal: Terminal,
-): Promise<AskedJobs> {
-  const open = reports.filter((report) => mayBeUnfinished(report, terminal.now()));
-  const jobs = open.map(({ job_id: job, task_id: task = null }) => ({ job, task }));
-  return jobs.length === 0 ? NOBODY_ASKED : askFor(jobs, settings, live, terminal);
-}
-
-async function askFor(
-  jobs: readonly JobOrTask[],
-  settings: Settings,
-  live: LiveSources,
-  terminal: Terminal,
-): Promise<AskedJobs> {
-  const { askUnfinished } = await import('../job/unfinished.js');
-  return askUnfinished(jobs, settings, live, terminal.now());
 }
 
 /** The fields to read for a job with many runs: those its screen shows, or those needed to read the runs again. */
@@ -373,6 +313,78 @@ async function writeFound(found: Found, options: JobOptions, context: JobContext
   await writeRuns(found, arrays, options, context, terminal);
 }
 
+/** Shows the records of jobs, and what Grid Engine says about those that have not ended; resolves to the exit status. */
+async function showRecords(
+  jobs: readonly JobArgument[],
+  query: Pick<JobQuery, 'all' | 'at'>,
+  options: JobOptions,
+  context: JobContext,
+  terminal: Terminal,
+): Promise<number> {
+  const { settings, live, stores, rules } = context;
+  const reports = await findAll(jobs, query, fewOf(options, rules), context);
+  sayNoTasks(reports, options, terminal);
+  const isSeries = options.series !== undefined || options.chart !== undefined;
+  const unfinished =
+    live === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, live, terminal.now());
+  const found = reports.filter(({ runs }) => runs.length > 0);
+  const nothing = found.length === 0 && unfinished.jobs.length === 0;
+  if (nothing && stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  stores.problems.forEach((problem) => warn(terminal, problem));
+  const listed = listedBy(unfinished);
+  if (options.retry) {
+    const answered = live === null || unfinished.problem !== null ? null : listed;
+    return retryOne(reports, answered, options, settings, terminal);
+  }
+  jobs.forEach((job, index) => {
+    const report = reports[index];
+    if (report?.runs.length === 0 && !listed.has(label(job)))
+      warn(terminal, explainMissing(job, report, stores.opened, unfinished));
+  });
+  if (isSeries && found.length > 0) {
+    const { showJobSeries } = await import('../job/series.js');
+    return showJobSeries(found, options, settings.state_dir, terminal);
+  }
+  if (!isSeries) await writeFound({ reports: found, unfinished }, options, context, terminal);
+  if (nothing) return unfinished.problem === null ? emptyExitStatus(stores) : EXIT.unavailable;
+  const arrays = found.filter(({ runs }) => isArray(runs));
+  return statusOfWorst(options, () => arrays.length === 0 || arrays.some(knowsWorst), terminal);
+}
+
+/** `live`: Grid Engine, asked about jobs as they are now; null: it is not asked. */
+async function contextOf(
+  stores: OpenStores,
+  settings: Settings,
+  {
+    options,
+    sources,
+    live,
+  }: { readonly options: JobOptions; readonly sources: Sources; readonly live: LiveSources | null },
+  terminal: Terminal,
+): Promise<JobContext> {
+  const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
+  const rules = await loadRules(settings.rules_file);
+  if (rules.problem !== null) warn(terminal, rules.problem);
+  const { readers } = stores;
+  return {
+    readers,
+    stores,
+    running: () => running,
+    ...(live === null ? {} : { listed: () => listedJobs(settings, live) }),
+    history: historyOf(readers, terminal.now()),
+    rules,
+    settings,
+    live,
+  };
+}
+
+function requireUsable(options: JobOptions): void {
+  outputFormat(options);
+  if (options.full && options.brief) throw usageError('--full and --brief exclude each other: give one of them');
+  const [ofTasks] = options.retry ? taskOptionsOf(options) : [];
+  if (ofTasks !== undefined) throw usageError(`--retry covers all tasks of a job: leave --${ofTasks} out`);
+}
+
 /** Shows jobs; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
 export async function showJobs(
   names: readonly string[],
@@ -381,53 +393,18 @@ export async function showJobs(
   sources: Sources = realSources,
   live: LiveSources = realLiveSources,
 ): Promise<number> {
-  outputFormat(options);
-  if (options.full && options.brief) throw usageError('--full and --brief exclude each other: give one of them');
-  const [ofTasks] = options.retry ? taskOptionsOf(options) : [];
-  if (ofTasks !== undefined) throw usageError(`--retry covers all tasks of a job: leave --${ofTasks} out`);
+  requireUsable(options);
   const words = parseJobArguments(names);
   const at = await readAt(options.at, terminal.now());
   const settings = loadSettings(options.config);
+  const asked = options.accounting === undefined && at === null ? live : null;
   return readStores(await commandStores(options.accounting, settings, terminal, sources), async (stores) => {
-    const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
-    const asked = options.accounting === undefined && at === null ? live : null;
-    const where: JobSources = {
-      readers: stores.readers,
-      running: () => running,
-      ...(asked === null ? {} : { listed: () => listedJobs(settings, asked) }),
-    };
-    const jobs = distinct(await numbersOf(words, terminal, where));
-    const rules = await loadRules(settings.rules_file);
-    if (rules.problem !== null) warn(terminal, rules.problem);
-    const history = historyOf(stores.readers, terminal.now());
-    const context = { ...where, history, rules, settings, live: asked, problems: stores.problems };
-    const shown = await showArray(jobs, options, context, terminal);
-    if (shown !== null) return shown;
+    const context = await contextOf(stores, settings, { options, sources, live: asked }, terminal);
+    const jobs = distinct(await numbersOf(words, terminal, context));
     const query = { all: options.all ?? false, ...(at === null ? {} : { at: at.getTime() }) };
-    const reports = await findAll(jobs, query, fewOf(options, rules), context);
-    sayNoTasks(reports, options, terminal);
-    const isSeries = options.series !== undefined || options.chart !== undefined;
-    const unfinished =
-      asked === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, asked, terminal);
-    const found = reports.filter(({ runs }) => runs.length > 0);
-    const nothing = found.length === 0 && unfinished.jobs.length === 0;
-    if (nothing && stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
-    stores.problems.forEach((problem) => warn(terminal, problem));
-    const listed = new Set(unfinished.jobs.map(({ job, task }) => label({ job_id: job, task_id: task })));
-    const answered = asked === null || unfinished.problem !== null ? null : listed;
-    if (options.retry) return await retryOne(reports, answered, options, settings, terminal);
-    jobs.forEach((job, index) => {
-      const report = reports[index];
-      if (report?.runs.length === 0 && !listed.has(label(job)))
-        warn(terminal, explainMissing(job, report, stores.opened, unfinished.problem));
-    });
-    if (isSeries && found.length > 0) {
-      const { showJobSeries } = await import('../job/series.js');
-      return await showJobSeries(found, options, settings.state_dir, terminal);
-    }
-    if (!isSeries) await writeFound({ reports: found, unfinished }, options, context, terminal);
-    const arrays = found.filter(({ runs }) => isArray(runs));
-    if (!nothing) return statusOfWorst(options, () => arrays.length === 0 || arrays.some(knowsWorst), terminal);
-    return unfinished.problem === null ? emptyExitStatus(stores) : EXIT.unavailable;
+    return (
+      (await showArray(jobs, options, context, terminal)) ??
+      (await showRecords(jobs, query, options, context, terminal))
+    );
   });
 }

@@ -1,10 +1,12 @@
 import type { TaskRows } from '../../accounting/tasks';
 import { groupBy } from '../../base/group-by';
-import type { UnfinishedJob } from '../../live/unfinished-job';
+import type { JobOrTask, UnfinishedJob } from '../../live/unfinished-job';
 import { endUnseen } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
+import type { Settings } from '../../record/settings';
 import type { JobReport } from '../../report/job/job';
 import { latestRuns, recordsOf } from '../../report/job/job-run';
+import type { LiveSources } from '../live/sources';
 import { isRecent } from './array-tasks';
 
 export interface AskedJobs {
@@ -27,7 +29,7 @@ const mayRunAgain = (record: Pick<JobRecord, 'status' | 'exit_status' | 'failed'
   (endUnseen(record) || ASKS_AGAIN.has(record.exit_status) || (record.failed ?? 0) !== 0);
 
 /** Whether Grid Engine may still list the job: there is no record, or another run may follow the last. */
-export function mayBeUnfinished({ cluster, newer, runs }: JobReport, now: Date): boolean {
+function mayBeUnfinished({ cluster, newer, runs }: JobReport, now: Date): boolean {
   if (cluster !== undefined || newer > 0) return false;
   const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()];
   return (
@@ -48,4 +50,26 @@ function mayContinue(latest: readonly JobRecord[], now: Date): boolean {
 export function mayRunOn(tasks: TaskRows): boolean {
   for (const record of tasks.records(['status', 'exit_status', 'failed'])) if (mayRunAgain(record)) return true;
   return false;
+}
+
+/** Asks Grid Engine about the jobs without a record, and about those that may be waiting again. */
+export async function findUnfinished(
+  reports: readonly JobReport[],
+  settings: Settings,
+  live: LiveSources,
+  now: Date,
+): Promise<AskedJobs> {
+  const open = reports.filter((report) => mayBeUnfinished(report, now));
+  const jobs = open.map(({ job_id: job, task_id: task = null }) => ({ job, task }));
+  return jobs.length === 0 ? NOBODY_ASKED : askFor(jobs, settings, live, now);
+}
+
+export async function askFor(
+  jobs: readonly JobOrTask[],
+  settings: Settings,
+  live: LiveSources,
+  now: Date,
+): Promise<AskedJobs> {
+  const { askUnfinished } = await import('../job/unfinished.js');
+  return askUnfinished(jobs, settings, live, now);
 }

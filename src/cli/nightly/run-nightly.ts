@@ -86,6 +86,15 @@ function sum(a: MailCounts, b: MailCounts): MailCounts {
 type Choices = ReadonlyMap<string, DigestChoice>;
 
 /** What a night's mails are made from and sent with. */
+/** What all nights of a run share; null: it could not be had. */
+interface Tonight {
+  readonly store: HistoryStore | null;
+  readonly mailer: Mailer | null;
+  readonly choices: Choices | null;
+  /** Whether the sums cover all data. */
+  readonly isSummed: boolean;
+}
+
 interface Sending {
   readonly store: HistoryStore;
   readonly site: MailReport;
@@ -175,31 +184,33 @@ class NightlyRun {
     const store = await this.attempt('accounting DB', parts.openStore);
     try {
       const isSummed = store !== null && (await this.tidy(store));
-      for (const night of nights) {
-        // A night that is done already and repeated by --force stays done whatever happens.
-        if (this.ledger.night(night.day) === null)
-          await this.attempt('ledger', () =>
-            this.ledger.begin(night.day, this.options.date === undefined ? 'due' : 'date'),
-          );
-        const what = `report of ${night.day}`;
-        const site = store === null ? null : await this.attempt(what, () => parts.report(store, night, null));
-        if (site === null || store === null) this.unreported.push(night.day);
-        else {
-          const isWritten = await this.writeReport(night.day, site);
-          const left = mailer === null ? 0 : await this.mail(night, { store, site, mailer, choices });
-          const mailBroken = this.sends && (mailer === null || choices === null);
-          const isWhole = !this.stopped() && isSummed && isWritten && left === 0 && !mailBroken;
-          const mailed = mailer !== null || !wantsMail(parts.settings);
-          const isDone = isWhole && (await this.settle(night.day, 'done', mailed));
-          (isDone ? this.done : this.open).push(night.day);
-        }
-      }
+      for (const night of nights) await this.reportNight(night, { store, mailer, choices, isSummed });
       await this.forget();
       if (mailer !== null) await this.mailTroubles(mailer);
     } finally {
       mailer?.close();
       await store?.close();
     }
+  }
+
+  private async reportNight(night: Night, { store, mailer, choices, isSummed }: Tonight): Promise<void> {
+    const { parts, ledger } = this;
+    const { day } = night;
+    // A night that is done already and repeated by --force stays done whatever happens.
+    if (ledger.night(day) === null)
+      await this.attempt('ledger', () => ledger.begin(day, this.options.date === undefined ? 'due' : 'date'));
+    const site = store === null ? null : await this.attempt(`report of ${day}`, () => parts.report(store, night, null));
+    if (site === null || store === null) {
+      this.unreported.push(day);
+      return;
+    }
+    const isWritten = await this.writeReport(day, site);
+    const left = mailer === null ? 0 : await this.mail(night, { store, site, mailer, choices });
+    const mailBroken = this.sends && (mailer === null || choices === null);
+    const isWhole = !this.stopped() && isSummed && isWritten && left === 0 && !mailBroken;
+    const mailed = mailer !== null || !wantsMail(parts.settings);
+    const isDone = isWhole && (await this.settle(day, 'done', mailed));
+    (isDone ? this.done : this.open).push(day);
   }
 
   /** Imports, rolls up and prunes; resolves to whether the reports will cover all data. */
