@@ -321,7 +321,10 @@ export function play(script: readonly Step[], rules: Rules): History {
     vmem: largest((_, then) => then.vmem),
     processVmem: largest((_, then) => then.vmem, true),
     // Pages of a fork that never executes are its parent's, but for those that it wrote to: at least those of images.
-    footprint: largest((space, then) => (space.executed ? then.anonymous + then.swap : 0)),
+    footprint: Math.max(
+      largest((space, then) => (space.executed ? then.anonymous + then.swap : 0)),
+      largest((_, then) => then.anonymous + then.swap, true),
+    ),
   };
   return { state, truth, states };
 }

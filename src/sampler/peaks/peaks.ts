@@ -208,13 +208,19 @@ export function observe(state: PeakState, readings: readonly MemoryReading[], at
   const rssSwap = sumCandidate(readings, at, (reading) => reading.rssSwap);
   // The kernel counts address space exactly.
   const vmem = sumCandidate(readings, at, (reading) => reading.vmem, NO_ERROR);
-  // The pages of a forked copy are its parent's: only executed images can be added up.
+  // The pages of a forked copy may be its parent's: only executed images can be added up. No page of one image is twice.
   const footprint = sumCandidate(readings, at, (reading) => (reading.pending ? 0 : reading.anonymous));
+  const copy = readings.reduce<MemoryReading | null>(
+    (most, reading) => (reading.pending && reading.anonymous > (most?.anonymous ?? 0) ? reading : most),
+    null,
+  );
   consider(state, 'rss', rss);
   consider(state, 'rssSwap', rss);
   consider(state, 'rssSwap', rssSwap);
   consider(state, 'vmem', vmem);
   consider(state, 'footprint', footprint);
+  if (copy !== null)
+    consider(state, 'footprint', oneCandidate(partOf(copy.anonymous, copy.slack), at, copy.command, 'sample', copy.id));
   for (const reading of readings) {
     if (!mayRaise(state, reading)) continue;
     const image = reading.pending ? reading.id : undefined;

@@ -168,6 +168,9 @@ describe('images between fork and exec', () => {
     assert.equal(lower(state, 'rssSwap'), 200);
     assert.equal(lower(state, 'vmem'), 400);
     assert.equal(lower(state, 'footprint'), 150);
+    const larger = seen([reading('a', 10), fork('b', 40), fork('c', 100)]);
+    resolve(larger, 'c', true);
+    assert.equal(lower(larger, 'footprint'), 100);
     assert.equal(bracket(state, 'rss')?.at, new Date(NOW).toISOString());
   });
 
