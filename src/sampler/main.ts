@@ -20,6 +20,7 @@ import { takeUpRun } from './job/take-up-run';
 import { connectListener } from './listener/client';
 import { newMachineScan } from './processes/machine-scan';
 import { onTermination, runMain } from './run-main';
+import type * as Local from './service/local-tasks';
 
 /**
  * The sampler: one detached process per job, started by the prolog as
@@ -108,8 +109,20 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
     keepState: null,
   };
   const follower = takeUpRun(run, directory, surroundings, handed);
-  onTermination(() => follower.saveProgress());
+  const follows = run.hooks === 'root' && run.peTask === null && problem === null && follower.isParallel;
+  // Loaded here, since few jobs need it.
+  const { LocalTasks } = follows ? (require('./service/local-tasks') as typeof Local) : { LocalTasks: null };
+  const tasks = LocalTasks && new LocalTasks(run, surroundings);
+  onTermination(() => {
+    follower.saveProgress();
+    tasks?.saveProgress();
+  });
   const end = await follower.follow();
-  if (end === 'handed-over') await handOver(follower, directory);
-  else await follower.finish(end);
+  if (end === 'handed-over') {
+    tasks?.handOver();
+    await handOver(follower, directory);
+    return;
+  }
+  await follower.finish(end);
+  await tasks?.ended();
 });

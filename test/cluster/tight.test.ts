@@ -517,14 +517,23 @@ async function serviceIsKilled(site: Site): Promise<void> {
 }
 
 describe('tightly integrated jobs on a real Grid Engine', () => {
-  it('get a record of their script alone in the job scope', limits, async (t) => {
+  it('get a record of their script and of each task on its host in the job scope', limits, async (t) => {
     await withSite(t, {}, async (site) => {
       await t.test('Grid Engine makes a spool directory for each task, with its limits', () => directories(site));
       await t.test('the record and the accounting lines are right for every parallel environment', async () => {
         for (const ran of await runVariants(site)) {
           assertAccounting(ran);
-          const records = await recordsOf(site, ran.job, 1);
-          assertMasterHolds(taskRecord(records, null), ran);
+          const local = ran.tasks.filter(({ on }) => on === 'master').length;
+          const records = await recordsOf(site, ran.job, 1 + local);
+          const script = taskRecord(records, null);
+          assertMasterHolds(script, ran);
+          for (const [id, record] of records) {
+            if (id === null) continue;
+            assert.deepEqual([record.host, record.trust], [script.host, 'root']);
+            assertTaskHolds(record, ran.truths.get(id) ?? assert.fail(id));
+          }
+          for (const line of ran.lines)
+            if (records.has(peTaskOf(line))) assertAgrees(taskRecord(records, peTaskOf(line)), line);
         }
       });
       await t.test('no queue instance is in error', () => assertNoQueueErrors(site.cell));

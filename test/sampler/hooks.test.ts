@@ -131,6 +131,36 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     assert.ok((await delivered(site, job)).samples);
   });
 
+  it('have the tasks that a parallel job starts on its own host sampled, too, even those that outlive its script', async (t) => {
+    const site = newSite(t);
+    const [script, early, late] = [heldJob(site), heldJob(site, 'exit 4'), heldJob(site, 'exit 5')];
+    const job = startJob(site, script.command, { config: { pe: 'mpi', host_slots: '2' } });
+    await lookedAt(job);
+    const tasks = [early, late].map(({ command }, index) =>
+      startJob(site, command, { job: job.number, peTask: `${index + 1}.node1`, config: { pe: 'mpi' } }),
+    );
+    const [one, two] = tasks;
+    assert.ok(one !== undefined && two !== undefined);
+    for (const task of tasks) await until(() => task.sampler() === job.sampler(), `the sampler of ${task.spool}`);
+    await letGoSampled(one, early, 400);
+    await one.ended;
+    script.letGo();
+    await job.ended;
+    late.letGo();
+    await two.ended;
+    await quiet(site);
+    const figures = [job, one, two].map(({ key }) => {
+      const { pe_task_id: task, status, exit_status: exit, trust, samples } = nodeRecord(site, key);
+      assert.ok((samples ?? 0) > 2, `${task ?? 'the script'}: ${samples ?? 0} samples`);
+      return [task, status, exit, trust];
+    });
+    assert.deepEqual(figures, [
+      [null, 'finished', 3, 'root'],
+      ['1.node1', 'finished', 4, 'root'],
+      ['2.node1', 'finished', 5, 'root'],
+    ]);
+  });
+
   it('hand over a self-reported record when they run without root', async (t) => {
     const site = newSite(t, { settings: ['accept_self_reported = true'] });
     const user = { uid: 65534, name: 'nobody' };

@@ -46,7 +46,7 @@ export function checkScope(settings: Settings, slots = cpus().length): Finding[]
     stray === null
       ? note(
           'scope',
-          `"job": a sampler for each job, about 12 MiB each; tasks of parallel jobs (qrsh -inherit) are seen on no host`,
+          `"job": a sampler for each job, about 12 MiB each; tasks of parallel jobs (qrsh -inherit) are seen on their job's first host alone`,
           slots >= MANY_CPUS
             ? `scope = "node" costs less on a host of ${slots} CPUs, and sees those`
             : 'scope = "node" sees those',

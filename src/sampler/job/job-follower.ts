@@ -228,6 +228,11 @@ export class JobFollower {
     this.lastSaveMs = monotonicMs() - (isShared ? Math.random() * surroundings.saveEveryMs : 0);
   }
 
+  /** Whether Grid Engine says that the job may start tasks. */
+  get isParallel(): boolean {
+    return this.description.fields.pe !== null;
+  }
+
   /** Follows the job until its end, or until `spendable` is spent. */
   async follow(): Promise<FollowEnd> {
     const longestSleepMs = this.watchDirectories() ? Infinity : UNWATCHED_MS;

@@ -40,9 +40,13 @@ function isDirectory(path: string): boolean {
 
 /**
  * Follows `active_jobs`: `changed` is called for every directory that is new or in which something has changed, and again
- * with each rescan, as long as it is there.
+ * with each rescan, as long as it is there. `only`: no other job's directory than this one is followed.
  */
-export function watchSpools(directory: string, changed: (entry: SpoolEntry) => void): SpoolWatch {
+export function watchSpools(
+  directory: string,
+  changed: (entry: SpoolEntry) => void,
+  only: string | null = null,
+): SpoolWatch {
   const watches = new Map<string, DirectoryWatch>();
 
   function forget(path: string): void {
@@ -91,11 +95,12 @@ export function watchSpools(directory: string, changed: (entry: SpoolEntry) => v
   }
 
   function rescan(): void {
-    listen(directory, (name) => {
-      if (name === null) rescan();
-      else lookAtName(name);
-    });
-    const names = subdirectories(directory, JOB_DIRECTORY);
+    if (only === null)
+      listen(directory, (name) => {
+        if (name === null) rescan();
+        else lookAtName(name);
+      });
+    const names = only === null ? subdirectories(directory, JOB_DIRECTORY) : [only];
     // Unreadable for now: the watches stay.
     if (names === null) return;
     const there = new Set([directory, ...names.flatMap(lookAtName)]);

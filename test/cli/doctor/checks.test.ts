@@ -75,7 +75,7 @@ describe('checkScope', () => {
     const job = briefly(checkScope({ ...settings, scope: 'job' }, 64));
     assert.match(
       job.join('\n'),
-      /^note scope: "job": a sampler for each job, about 12 MiB each; tasks .* are seen on no host$/,
+      /^note scope: "job": a sampler for each job, about 12 MiB each; tasks .* are seen on their job's first host alone$/,
     );
     assert.doesNotMatch(briefly(checkScope({ ...settings, scope: 'node' }, 64)).join('\n'), /for each job/);
   });
