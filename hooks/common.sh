@@ -243,6 +243,7 @@ qm_chain() {
     [ "$qm_word" = Uid: ] && break
   done </proc/self/status
   if [ "$qm_uid" != 0 ]; then
+    [ -x "$qm_path" ] || qm_spare_job "it can't be executed"
     # As the job's owner with the owner's environment: just what the site's hook would have had.
     exec "$qm_path" "$@"
   fi
@@ -252,9 +253,14 @@ qm_chain() {
   case $qm_user in
   root) qm_uid=0 ;;
   '') qm_find_owner || qm_refuse ;;
-  *) qm_uid=$(id -u -- "$qm_user") ;;
+  *) qm_uid=$(id -u -- "$qm_user") || qm_spare_job "there is no user $qm_user" ;;
   esac
   [ "$qm_uid" = 0 ] || qm_gid=$(id -g -- "$(id -nu -- "$qm_uid")")
+  qm_become=
+  [ "$qm_uid" = 0 ] || qm_become="setpriv --reuid=$qm_uid --regid=$qm_gid --init-groups --"
+  case ${0##*/} in
+  epilog.sh) $qm_become test -x "$qm_path" || qm_spare_job "it can't be executed" ;;
+  esac
   qm_privileged=
   [ "$qm_gid" != 0 ] || qm_privileged=1
   qm_start_chained "$qm_path" "$@"
@@ -303,8 +309,7 @@ qm_start_chained() {
   IFS=$(printf '\002')
   set -- $qm_variables "$@"
   unset IFS
-  [ "$qm_uid" != 0 ] || exec env -i -- "$@"
-  exec setpriv --reuid="$qm_uid" --regid="$qm_gid" --init-groups -- env -i -- "$@"
+  exec $qm_become env -i -- "$@"
 }
 
 # Sets qm_uid to the job's owner, as whom Grid Engine starts a hook without USER@. Fails, with qm_problem, if that is
@@ -321,15 +326,29 @@ qm_find_owner() {
   [ "$(id -u -- "$(qm_config job_owner | sort -u)" 2>/dev/null)" = "$qm_uid" ]
 }
 
-# The chained hook can't be started: exits as Grid Engine would, which puts the job into the error state. For an epilog
-# it only logs that: the job has run, and would run again once its error is cleared.
+# The chained hook's user is not certain: exits as Grid Engine would, which puts the job into the error state.
 qm_refuse() {
-  logger -t qmemacct -p daemon.err -- "job ${qm_spool##*/}: the site's ${0##*/} was not started, as its user is not \
-sure: $qm_problem; configure it as USER@$qm_path, or give the job's owner the spool files" </dev/null >/dev/null 2>&1 &
-  case ${0##*/} in
-  epilog.sh) exit 0 ;;
-  esac
+  qm_problem="its user is not sure: $qm_problem; configure it as USER@$qm_path, or give the job's owner the spool files"
+  qm_spare_job "$qm_problem"
+  qm_log "$qm_problem"
   exit 100
+}
+
+# qm_spare_job REASON: an epilog that can't be started is only logged, as Grid Engine does: by any other status the job,
+# which has run, would run again. Returns in a prolog.
+qm_spare_job() {
+  case ${0##*/} in
+  epilog.sh)
+    qm_log "$1"
+    exit 0
+    ;;
+  esac
+}
+
+qm_log() {
+  qm_spool=${qm_spool:-${SGE_JOB_SPOOL_DIR:-}}
+  logger -t qmemacct -p daemon.err -- "job ${qm_spool##*/}: the site's ${0##*/} was not started: $1" \
+    </dev/null >/dev/null 2>&1 &
 }
 
 # Whether Grid Engine keeps this NAME=VALUE from a privileged hook (libs/uti2/sge_execvlp.c: beginnings of names, and

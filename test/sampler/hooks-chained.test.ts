@@ -26,6 +26,8 @@ interface Case extends JobOptions {
   readonly spoolOwner?: number;
   /** The user that the site configures for its hook (USER@PATH). */
   readonly user?: string;
+  /** Permission of the site's hook. */
+  readonly mode?: number;
 }
 
 let nextNumber = 7000;
@@ -39,19 +41,20 @@ function worldWritable(site: Site, name: string): string {
 }
 
 /** Runs a job with a hook of the site's own behind ours; the log's lines are kept in a file. */
-async function runChained(t: TestContext, shell: string, { spoolOwner = 0, user, ...options }: Case): Promise<Outcome> {
+async function runChained(t: TestContext, shell: string, options: Case): Promise<Outcome> {
+  const { spoolOwner = 0, user, mode = 0o755, ...jobOptions } = options;
   const site = newSite(t, { armWait: 0 });
   const seen = worldWritable(site, 'seen');
   const log = worldWritable(site, 'log');
   appendFileSync(join(site.hooks, 'common.sh'), `logger() { echo "$*" >>'${log}'; }\n`);
   const hook = join(site.directory, 'own.sh');
-  writeFileSync(hook, `#!/bin/sh\n{ id -u; env; } >>'${seen}'\n`, { mode: 0o755 });
+  writeFileSync(hook, `#!/bin/sh\n{ id -u; env; } >>'${seen}'\n`, { mode });
   const job = nextNumber++;
   const spool = join(site.directory, 'active_jobs', `${job}.1`);
   mkdirSync(spool, { recursive: true, mode: 0o755 });
   chownSync(spool, spoolOwner, spoolOwner);
   const chained = [user === undefined ? hook : `${user}@${hook}`];
-  const steps = await startJob(site, ['/bin/true'], { ...options, job, shell, chained }).ended;
+  const steps = await startJob(site, ['/bin/true'], { ...jobOptions, job, shell, chained }).ended;
   await quiet(site);
   const text = readFileSync(seen, 'utf8');
   return {
@@ -106,6 +109,23 @@ describe("the user of a site's own hook", { skip: shepherdObstacle() ?? false, c
       const outcome = await runChained(t, shell, { owner: 0, user: 'nobody' });
       assert.deepEqual([outcome.prolog, outcome.epilog], [0, 0]);
       assert.match(outcome.seen ?? '', new RegExp(`^${NOBODY}$`, 'm'));
+    });
+
+    it(`who can't start an epilog leaves a line in the log, no job to run again (${shell})`, async (t) => {
+      const job = { owner: NOBODY, config: { job_owner: 'nobody' } };
+      const cases: readonly Case[] = [
+        { ...job, user: 'no-such-user' },
+        { ...job, mode: 0o644 },
+        { ...job, mode: 0o644, user: 'root' },
+        { ...job, mode: 0o700 },
+      ];
+      for (const options of cases) {
+        const outcome = await runChained(t, shell, options);
+        assert.equal(outcome.epilog, 0);
+        assert.notEqual(outcome.prolog, 0);
+        const reason = /epilog\.sh was not started: (there is no user|it can't be executed)/;
+        await until(() => reason.test(outcome.log()), 'the log');
+      }
     });
 
     it(`gets no variable of the dynamic loader where it is root, named by number (${shell})`, async (t) => {

@@ -121,11 +121,15 @@ function* checkChains(places: readonly HookPlace[]): Generator<Finding> {
     privileged && parseHookCommand(original)?.user === null
       ? ". It names no user: jobs of root and of Grid Engine's admin user go into the error state before it"
       : '';
+  const missing = {
+    prolog: 'the queue goes to E, not the whole host',
+    epilog: 'the system log says so',
+  };
   for (const { where, stage, ours } of places)
     if (ours !== null && ours.original !== null)
       yield note(
         'chained hook',
-        `${where}, ${stage}: ${ours.original}; it runs after ours. Its environment is rebuilt from the job's spool file (without execd's own, INHERIT_ENV), and if its file is missing, the queue goes to E, not the whole host${nameless(ours.original, ours.privileged)}`,
+        `${where}, ${stage}: ${ours.original}; it runs after ours. Its environment is rebuilt from the job's spool file (without execd's own, INHERIT_ENV), and if its file is missing, ${missing[stage]}${nameless(ours.original, ours.privileged)}`,
       );
 }
 
