@@ -176,18 +176,13 @@ export class JobMails {
     }
     const mailer = (round.mailer ??= this.parts.mailer());
     const id = messageId([kind, owner, what], mailer.domain);
-    const { came, stop } = await sendOnce(
-      { ledger, mailer, again: false, trouble: log },
-      formatDay(now()),
-      name,
-      async () => ({
-        from: mailer.from,
-        to,
-        id,
-        date: now(),
-        ...(await make()),
-      }),
-    );
+    const { came, stop } = await sendOnce({ ledger, mailer, trouble: log }, formatDay(now()), name, async () => ({
+      from: mailer.from,
+      to,
+      id,
+      date: now(),
+      ...(await make()),
+    }));
     round.isStopped = stop;
     if (came !== 'left') this.#remember(name);
     if (came === 'sent') round.sent++;

@@ -196,9 +196,7 @@ class NightlyRun {
   private async reportNight(night: Night, { store, mailer, choices, isSummed }: Tonight): Promise<void> {
     const { parts, ledger } = this;
     const { day } = night;
-    // A night that is done already and repeated by --force stays done whatever happens.
-    if (ledger.night(day) === null)
-      await this.attempt('ledger', () => ledger.begin(day, this.options.date === undefined ? 'due' : 'date'));
+    await this.attempt('ledger', () => ledger.begin(day, this.options.date === undefined ? 'due' : 'date'));
     const site = store === null ? null : await this.attempt(`report of ${day}`, () => parts.report(store, night, null));
     if (site === null || store === null) {
       this.unreported.push(day);
@@ -292,7 +290,7 @@ class NightlyRun {
       const name: MailName = { kind: 'trouble', to: `${to} ${formatDay(now)}` };
       const context = { mailer, cluster, day, host, now };
       const make = () => Promise.resolve(troubleMail(context, name, to, [...this.troubles]));
-      const sending = { ledger: this.ledger, mailer, again: false, trouble: this.trouble };
+      const sending = { ledger: this.ledger, mailer, trouble: this.trouble };
       await this.attempt('mail', () => sendOnce(sending, day, name, make));
     }
   }

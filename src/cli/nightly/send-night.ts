@@ -76,18 +76,18 @@ const NAMES: Readonly<Record<MailName['kind'], string>> = {
 };
 
 /**
- * Sends a mail unless it was sent before, or may have been (`again`: in any case). After a server falls silent with a
- * message in hand, `stop` is set: every further mail would end in doubt, too.
+ * Sends a mail unless it was sent before, or may have been. After a server falls silent with a message in hand, `stop`
+ * is set: every further mail would end in doubt, too.
  */
 export async function sendOnce(
-  { ledger, mailer, again, trouble }: Pick<NightToSend, 'ledger' | 'mailer' | 'again' | 'trouble'>,
+  { ledger, mailer, trouble }: Pick<NightToSend, 'ledger' | 'mailer' | 'trouble'>,
   day: string,
   name: MailName,
   make: () => Promise<Message>,
 ): Promise<MailEnd> {
   const end = (came: keyof MailCounts, stop = false): MailEnd => ({ came, stop });
   const what = `${NAMES[name.kind]} ${name.to}`;
-  if (!again && ['sent', 'refused'].includes(ledger.stateOf(day, name))) return end('before');
+  if (['sent', 'refused'].includes(ledger.stateOf(day, name))) return end('before');
   let message: Message;
   try {
     message = await make();
@@ -95,7 +95,6 @@ export async function sendOnce(
     trouble(`${what}: ${reasonOf(error)}`);
     return end('left');
   }
-  if (again) ledger.release(day, name);
   const claim = ledger.claim(day, name);
   if (claim === 'doubt') {
     trouble(`${what}: an earlier run ended while it was being sent; it may have been sent, and is not sent again`);
@@ -126,7 +125,7 @@ export async function sendOnce(
 
 /** Sends a night's digests, then the report to the admins, so that it names the digests that were not sent. */
 export async function sendNight(night: NightToSend): Promise<MailCounts> {
-  const { rule, site, choices, signal, trouble, mailer } = night;
+  const { rule, site, choices, signal, trouble, mailer, ledger } = night;
   const context: MailContext = { ...night.context, mailer };
   const owners = digestOwners(rule, site.owners, choices).flatMap((owner) => {
     const to = ownerAddress(owner, rule.mail_domain);
@@ -143,6 +142,8 @@ export async function sendNight(night: NightToSend): Promise<MailCounts> {
       make: () => Promise.resolve(siteMail(context, to, site, night.troubles)),
     })),
   ];
+  // All at once: those that this run does not come to are sent by the next.
+  if (night.again) for (const { name } of mails) ledger.release(context.day, name);
   const counts = { ...NO_MAILS };
   for (const [index, { name, make }] of mails.entries()) {
     night.onProgress(index, mails.length);

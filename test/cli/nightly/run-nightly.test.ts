@@ -100,6 +100,16 @@ describe('a night', () => {
     assert.deepEqual(recipients().slice(4), recipients().slice(0, 4));
   });
 
+  it('that was forced, and of which mails were not sent, sends these when the next night is due', async (t) => {
+    const { night, recipients } = await site(t);
+    await runOnce(night());
+    const forced = await runOnce(night({ mail_server: '/nonexistent' }), { date: '2026-11-20', force: true });
+    assert.deepEqual([forced.open, forced.mails.left], [['2026-11-20'], 4]);
+    const next = await runOnce(night());
+    assert.deepEqual([next.done, next.mails.sent], [['2026-11-20'], 4]);
+    assert.deepEqual(recipients().slice(4), recipients().slice(0, 4));
+  });
+
   it('that was done while the clock was ahead is done again when it is due', async (t) => {
     const { night, directory } = await site(t);
     await runOnce(night());
