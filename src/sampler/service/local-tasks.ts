@@ -79,6 +79,7 @@ export class LocalTasks {
       meter: newShareMeter(),
       throttle: newThrottle(settings.interval * 1000, settings.cpu_budget_percent),
       spendable: Infinity,
+      jobs: () => 1 + this.#followed.size,
     });
     this.#followed.set(run.spool, follower);
     const end = await follower.follow();
