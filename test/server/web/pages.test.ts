@@ -242,7 +242,7 @@ describe('the page of a job', () => {
 
   it('is found by the field at the top, and reloads itself only when asked to', async () => {
     const site = await sampleSite();
-    const found = await site.get('/job?job=4720.7');
+    const found = await site.get('/job?job=%204720.7%20');
     assert.deepEqual([found.status, found.headers.location], [303, '/job/4720.7']);
     assert.equal((await site.get('/job?job=', { Accept: 'text/html' })).status, 400);
     assert.equal((await site.get('/job/4715')).headers.refresh, undefined);

@@ -166,12 +166,15 @@ const jobPage = pageRoute({
   },
 });
 
+/** Blanks come with a number that is copied from a terminal. */
+const trimmed: typeof pathJob.read = (text, now) => pathJob.read(text.trim(), now);
+
 /** Where the field at the top of each page leads. */
 const findJob = route({
   path: '/job',
   isForm: true,
   description: 'a job by its number',
-  parameters: { job: { ...pathJob, in: 'query' as const } },
+  parameters: { job: { ...pathJob, in: 'query' as const, read: trimmed } },
   type: HTML_TYPE,
   answer: ({ values: { job } }) => {
     if (job === undefined) throw new HttpProblem(400, 'no job was given; write its number, or number.task');
