@@ -13,6 +13,7 @@ import { Sessions } from './access/sessions';
 import { resolveSession } from './access/signed-in';
 import { mostConnections } from './http/connection-limit';
 import { dispatcher } from './http/dispatch';
+import { HttpProblem } from './http/http-problem';
 import { createHttpServer, type Answer } from './http/server';
 import type { ListenAddress } from './http/listen';
 import { Listening } from './http/listening';
@@ -103,7 +104,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const { caller, signedIn } = await resolveSession(from, rules);
     const access = await accessOf(caller, { ...rules, settings: accessSettings() });
     const requester = { key: await callerKey(caller, names), gone };
-    return answerOf(request, { access, site, now: now(), peer: from.uid, signedIn, requester });
+    try {
+      return await answerOf(request, { access, site, now: now(), peer: from.uid, signedIn, requester });
+    } catch (error) {
+      throw error instanceof HttpProblem ? error.shownTo(signedIn?.name ?? null) : error;
+    }
   };
 
   const logAccounting = logChanges(log, 'the accounting DB can be read again');

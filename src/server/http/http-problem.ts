@@ -3,14 +3,22 @@ import type { ValueOf } from '../../base/shape';
 import { UserError } from '../../base/user-error';
 import { makeBody, type Body } from './body';
 
-/** A request that is not answered as asked: the HTTP status and, in one line, why and what to do. */
+/**
+ * A request that is not answered as asked: the HTTP status and, in one line, why and what to do. `user`: who has signed
+ * in and is shown it.
+ */
 export class HttpProblem extends UserError {
   constructor(
     readonly httpStatus: number,
     detail: string,
     readonly headers: Readonly<Record<string, string>> = {},
+    readonly user: string | null = null,
   ) {
     super(detail);
+  }
+
+  shownTo(user: string | null): HttpProblem {
+    return new HttpProblem(this.httpStatus, this.message, this.headers, user);
   }
 }
 

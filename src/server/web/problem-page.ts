@@ -14,8 +14,9 @@ export function problemPage(problem: HttpProblem): {
   readonly headers: Readonly<Record<string, string>>;
 } {
   const title = titleOf(problem);
+  const { user, httpStatus } = problem;
   const signIn =
-    problem.httpStatus === 401 || problem.httpStatus === 403 || problem.httpStatus === 404
+    user === null && [401, 403, 404].includes(httpStatus)
       ? html`<p>You may see more after you <a href="/sign-in">sign in</a>.</p>`
       : null;
   const body = html`<h1>${title}</h1>
@@ -24,7 +25,7 @@ export function problemPage(problem: HttpProblem): {
       ${signIn}
     </section>`;
   return {
-    body: makeBody(HTML_TYPE, pageDocument({ title, body }, { path: '', user: null })),
+    body: makeBody(HTML_TYPE, pageDocument({ title, body }, { path: '', user })),
     headers: PAGE_HEADERS,
   };
 }

@@ -57,6 +57,11 @@ describe('signing in with a token', () => {
     const cookie = cookieOf(signedIn);
     assert.equal((await site.get(JOB, { Cookie: `other=1; ${cookie}` })).status, 200);
     assert.match((await site.get('/sign-in', { Cookie: cookie })).text, /Signed in: <bdi>a token<\/bdi>/);
+    const missing = await site.get('/job/1', { Cookie: cookie, Accept: 'text/html' });
+    assert.equal(missing.status, 404);
+    assert.match(missing.text, /Signed in: <bdi>a token<\/bdi>/);
+    assert.doesNotMatch(missing.text, /see more after you/);
+    assert.match((await site.get('/job/1', { Accept: 'text/html' })).text, /see more after you/);
     const out = await browser.post('/sign-out', {}, cookie);
     assert.match(out.headers['set-cookie']?.[0] ?? '', /^qmemacct_session=; .*Max-Age=0/);
     assert.equal((await site.get(JOB, { Cookie: cookie })).status, 401);
