@@ -280,6 +280,25 @@ describe('the pages in a browser', { skip }, () => {
     assert.deepEqual(complaints, []);
   });
 
+  it('say that nobody is signed in any more when they refresh themselves', async (t) => {
+    const site = await privateSite(t);
+    const { page, origin } = await openReader(t, site);
+    await page.clock.install();
+    for (const end of ['sign out elsewhere', 'forget the session'] as const) {
+      await page.goto(`${origin}/sign-in`);
+      await page.getByLabel('Token').fill(TOKEN);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('Signed in: a token').waitFor();
+      const [cookie] = await page.context().cookies();
+      assert.ok(cookie !== undefined);
+      const signOut = { headers: { Origin: origin, Cookie: `${cookie.name}=${cookie.value}` }, maxRedirects: 0 };
+      await page.context().request.post(`${origin}/sign-out`, signOut);
+      if (end === 'forget the session') await page.context().addCookies([cookie]);
+      await page.clock.runFor(31_000);
+      await page.getByRole('link', { name: 'Sign in' }).waitFor();
+    }
+  });
+
   it("show a user's jobs from signing in with a token until signing out", async (t) => {
     const site = await privateSite(t);
     const { page, origin, complaints } = await openReader(t, site, { javaScriptEnabled: false });

@@ -1,3 +1,9 @@
+/** The session is over, or the server was started again. */
+const SIGNED_OUT = 401;
+
+/** Who has signed in. */
+const userOf = (page: Document): string | undefined => page.querySelector('header bdi')?.textContent;
+
 /** Fetches the page again and again, and puts its new content in place of the old. */
 class Refresher {
   private paused = false;
@@ -41,8 +47,13 @@ class Refresher {
     if (this.paused || document.hidden || main === null || isInUse(main)) return;
     try {
       const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
-      if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+      if (!answer.ok && answer.status !== SIGNED_OUT) throw new Error(`the server answered ${answer.status}`);
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      // The header would still name a user as whom nobody is signed in any more.
+      if (userOf(page) !== userOf(document)) {
+        location.reload();
+        return;
+      }
       const next = page.querySelector('main');
       if (next === null) throw new Error('the server answered with another page');
       this.last = new Date();
