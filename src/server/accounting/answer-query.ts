@@ -127,8 +127,9 @@ async function answerJob(
 }
 
 function checkOwner(owner: string | undefined, access: Access): void {
-  if (owner !== undefined && !mayAskFor(owner, access))
-    throw new HttpProblem(403, 'this site shows you your own jobs only; ask as their owner, or as an admin');
+  if (owner === undefined || mayAskFor(owner, access)) return;
+  const shown = access.level === 'own' ? 'you your own jobs only' : 'you the jobs of others without owners';
+  throw new HttpProblem(403, `this site shows ${shown}; ask as their owner, or as an admin`);
 }
 
 /** What to request for the next run of each record, by all runs of its job that the caller may see. */

@@ -39,6 +39,8 @@ const ASKED_AT_ONCE = 16;
 
 /** HTTP: the job has more records than one answer holds. */
 const TOO_LARGE = 413;
+/** HTTP: not for this user. Its words say who may ask. */
+const FORBIDDEN = 403;
 
 const NOTHING: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };
 
@@ -201,6 +203,7 @@ export class RemoteReader implements AccountingReader {
 
   #checked<T>(answer: ServerAnswer, shape: Shape<T>): T | null {
     if (answer.status === 404) return null;
+    if (answer.status === FORBIDDEN) throw new StoreError(this.#place, problemOf(answer), '', false);
     if (answer.status !== 200) throw this.#error(problemOf(answer));
     const checked = check(shape, answer.json, 'its answer');
     if (!checked.ok) throw this.#error(`its answer can't be used (${checked.error})`);

@@ -132,7 +132,7 @@ describe('two users of a site, through its server,', { skip: notRoot }, () => {
       assert.equal(run(NOBODY, 'job', '2').status, 3, 'nobody can be asked whether it waits');
       const stranger = run(NOBODY, 'owner', 'daemon');
       assert.equal(stranger.status, 3);
-      assert.match(stranger.stderr, /this site shows you your own jobs only/);
+      assert.match(stranger.stderr, /this site shows you your own jobs only; ask as their owner, or as an admin\n$/);
     });
 
   it('see the jobs of their shared projects, and sums of these, with visibility = "project"', async (t) => {
@@ -156,6 +156,9 @@ describe('two users of a site, through its server,', { skip: notRoot }, () => {
     assert.doesNotMatch(all.stdout, /daemon/);
     assert.deepEqual(ranked(run(NOBODY, 'top', 'owners', '--by', 'jobs', '--json')), [{ anonymous: 3, nobody: 2 }, 5]);
     assert.equal(run(NOBODY, 'jobs', '--name', 'work-of-d*').status, 1);
+    const { status, stderr } = run(NOBODY, 'owner', 'daemon');
+    assert.equal(status, 3);
+    assert.match(stderr, /this site shows you the jobs of others without owners; ask as their owner/);
   });
 
   it('see why a job was killed if they may see the job', async (t) => {
