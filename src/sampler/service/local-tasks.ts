@@ -39,20 +39,23 @@ export class LocalTasks {
   }
 
   saveProgress(): void {
-    for (const follower of this.#followed.values()) follower?.saveProgress();
+    for (const follower of this.living()) follower.saveProgress();
   }
 
   /** For the process that takes over from this one. */
   handOver(): void {
     this.#close();
-    for (const follower of this.#followed.values())
-      if (follower) writeResumeState(this.surroundings.settings, follower.run, follower.save());
+    for (const follower of this.living()) writeResumeState(this.surroundings.settings, follower.run, follower.save());
   }
 
   /** Resolves when all tasks have their records: some outlive the job's script. */
   async ended(): Promise<void> {
     this.#close();
     await Promise.all(this.#ends);
+  }
+
+  private living(): readonly JobFollower[] {
+    return [...this.#followed.values()].filter((follower) => follower !== null);
   }
 
   private consider(entry: SpoolEntry): void {
@@ -79,7 +82,7 @@ export class LocalTasks {
       meter: newShareMeter(),
       throttle: newThrottle(settings.interval * 1000, settings.cpu_budget_percent),
       spendable: Infinity,
-      jobs: () => 1 + this.#followed.size,
+      jobs: () => 1 + this.living().length,
     });
     this.#followed.set(run.spool, follower);
     const end = await follower.follow();
