@@ -144,22 +144,31 @@ const saysWhatToAsk = ({ record, need, isStopped, limit }: Measured): boolean =>
   (limitsAddressSpace(complexOf(record)) ? record.peak_process_vmem !== null : need !== null) ||
   (isStopped && (limit ?? 0) > 0);
 
-/** Whether the largest process was only a client of tasks (`qrsh -inherit`) that nobody sampled. */
+/** Whether the largest process was only a client of tasks (`qrsh -inherit`), which hold the job's memory. */
 const onlyStartedTasks = ({ pe, peak_rss: peak }: JobRecord): boolean =>
   pe !== null && /^qrsh\b/.test(peak?.command ?? '');
 
-export function isUnknownPart(record: JobRecord): boolean {
+function isUnsampledPart(record: JobRecord): boolean {
   const { pe_task_id: task, granted_hosts: hosts, peak_process_vmem: space, status } = record;
   const isParallel = task !== null || (hosts?.length ?? 0) > 1;
-  return (isParallel && (space === null || status === 'lost')) || onlyStartedTasks(record);
+  return isParallel && (space === null || status === 'lost');
 }
+
+export const isUnknownPart = (record: JobRecord): boolean => isUnsampledPart(record) || onlyStartedTasks(record);
 
 /**
  * Whether one of these records is of a host or task of a parallel job that was not sampled to its end: the other
  * records do not show what it needed.
  */
 export function hasUnknownPart(records: readonly JobRecord[]): boolean {
-  return records.some(isUnknownPart);
+  const sampled = new Set(
+    records.flatMap(({ pe_task_id: part, task_id: task, peak_process_vmem: space }) =>
+      part === null || space === null ? [] : [task],
+    ),
+  );
+  return records.some(
+    (record) => isUnsampledPart(record) || (onlyStartedTasks(record) && !sampled.has(record.task_id)),
+  );
 }
 
 const isSampledOrStopped = ({ record: { status }, isStopped }: Measured): boolean =>
@@ -226,7 +235,7 @@ function adviceBy(
   const stopped = ended.filter((one) => one.isStopped);
   const guess = asked !== null && stopped.length > 0;
   const stoppedAt = limitPerSlot(stopped);
-  const isWhole = !measured.some(({ record }) => isUnknownPart(record));
+  const isWhole = !hasUnknownPart(measured.map(({ record }) => record));
   const raised = (stoppedAt ?? 0) * RAISE;
   // A job that needed more than predicted for its kind is advised by its own figures.
   const holds = predicted?.risk != null && predicted.amount >= Math.max(raised, needed);

@@ -85,6 +85,9 @@ describe('the advice for a tightly integrated job', () => {
     const clients = { ...master(['n1']), peak_rss: openBracket(20 * MIB, after(700), 'qrsh (qsh)') };
     assert.equal(nextTime(needsOf([clients])), null);
     assert.match(shown([clients]), /Not all of its hosts and tasks were sampled: what it needs is unknown/);
+    const task = { ...master(['n1']), pe_task_id: '1.n1', granted_hosts: null, run_id: '1.2.3' };
+    assert.doesNotMatch(shown([clients, task]), /Not all of its hosts and tasks were sampled/);
+    assert.equal(adviseRequest([clients, task])?.kind, adviseRequest([master(['n1']), task])?.kind);
   });
 
   it('lowers nothing while a granted host has no record', () => {
