@@ -2,13 +2,14 @@ import { basename, dirname } from 'node:path';
 import { reasonOf } from '../../base/user-error';
 import { warn } from '../../base/log';
 import type { JobFollower, Surroundings } from '../job/job-follower';
-import { newShareMeter, newThrottle } from '../job/pace';
+import { newShareMeter } from '../job/pace';
 import { writeResumeState } from '../job/resume-state';
 import { runDirectoryName, type RunDescription } from '../job/run-description';
 import { RunDirectory } from '../job/run-directory';
 import { ownUpkeep } from '../job/own-upkeep';
 import { takeUpRun } from '../job/take-up-run';
 import { adoptable } from './adoptable';
+import { CpuBudget } from './cpu-budget';
 import { watchSpools, type SpoolEntry } from './spool-watch';
 
 const RESCAN_EVERY_MS = 5000;
@@ -21,12 +22,15 @@ export class LocalTasks {
   /** By the spool directory; null: being begun, or over. */
   readonly #followed = new Map<string, JobFollower | null>();
   readonly #ends: Promise<void>[] = [];
+  readonly #budget: CpuBudget;
   readonly #close: () => void;
 
   constructor(
     private readonly job: RunDescription,
     private readonly surroundings: Surroundings,
   ) {
+    const { interval, cpu_budget_percent: percent } = surroundings.settings;
+    this.#budget = new CpuBudget(interval * 1000, percent);
     const consider = (entry: SpoolEntry): void => {
       if (entry.peTask !== null) this.consider(entry);
     };
@@ -72,7 +76,8 @@ export class LocalTasks {
   private async follow(run: RunDescription): Promise<void> {
     const { settings, destination } = this.surroundings;
     const parent = settings.state_dir;
-    const directory = RunDirectory.make(parent, run) ?? RunDirectory.named(parent, runDirectoryName(run));
+    const name = runDirectoryName(run);
+    const directory = RunDirectory.make(parent, run) ?? RunDirectory.named(parent, name);
     // The host's service may follow it by now.
     if (directory?.lock() !== true) return;
     directory.announce();
@@ -80,12 +85,13 @@ export class LocalTasks {
       ...this.surroundings,
       upkeep: ownUpkeep(settings, destination, true),
       meter: newShareMeter(),
-      throttle: newThrottle(settings.interval * 1000, settings.cpu_budget_percent),
+      throttle: this.#budget.job(name),
       spendable: Infinity,
       jobs: () => 1 + this.living().length,
     });
     this.#followed.set(run.spool, follower);
     const end = await follower.follow();
+    this.#budget.end(name);
     if (end !== 'handed-over') await follower.finish(end);
     directory.unlock();
   }
