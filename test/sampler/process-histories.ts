@@ -320,7 +320,8 @@ export function play(script: readonly Step[], rules: Rules): History {
     rssSwap: largest((_, then) => rssOf(then) + then.swap),
     vmem: largest((_, then) => then.vmem),
     processVmem: largest((_, then) => then.vmem, true),
-    // Pages of a fork that never executes are its parent's, but for those that it wrote to: at least those of images.
+    // Pages of a fork that never executes are its parent's, but for those that it wrote to: at least those of images, or
+    // of any one process.
     footprint: Math.max(
       largest((space, then) => (space.executed ? then.anonymous + then.swap : 0)),
       largest((_, then) => then.anonymous + then.swap, true),
