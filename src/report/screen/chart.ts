@@ -75,6 +75,23 @@ export function renderChart(
   return renderCurve(curve, limit === null ? null : { at: limit, label: formatRequested(limit) }, width, screen, rows);
 }
 
+/** A row of a curve: of each column how many parts of the row it fills (none below 1), with `above` over the curve. */
+function drawRow(levels: readonly number[], above: string, { glyphs, style }: Screen): string {
+  let drawn = '';
+  let run = '';
+  const flush = (paint: (text: string) => string): void => {
+    drawn += run.trim() === '' ? run : paint(run);
+    run = '';
+  };
+  for (const [column, level] of levels.entries()) {
+    const wasFilled = (levels[column - 1] ?? level) > 0;
+    if (level > 0 !== wasFilled) flush(wasFilled ? style.accent : style.warning);
+    run += level > 0 ? (glyphs.columnParts[level - 1] ?? glyphs.columnParts.at(-1) ?? '') : above;
+  }
+  flush((levels.at(-1) ?? 0) > 0 ? style.accent : style.warning);
+  return drawn.trimEnd();
+}
+
 /**
  * A curve in so many rows, with a limit as a dashed line; negative values are drawn as 0. No lines where there is too
  * little to draw.
@@ -114,25 +131,12 @@ export function renderCurve(
   for (let row = height - 1; row >= 0; row -= 1) {
     const label = row === limitRow ? limitLabel : row === peakRow ? peakLabel : '';
     const side = label === '' ? glyphs.axisSide : glyphs.axisTick;
-    let curve = '';
-    let run = '';
-    let inCurve = true;
-    const flush = (): void => {
-      curve += run.trim() === '' ? run : inCurve ? style.accent(run) : style.warning(run);
-      run = '';
-    };
-    for (const bytes of cells) {
+    const levels = cells.map((bytes) => {
       const level = Math.round((bytes / top) * height * parts) - row * parts;
-      const part = bytes > 0 && row === 0 ? Math.max(1, level) : level;
-      const filled = part > 0;
-      if (filled !== inCurve) {
-        flush();
-        inCurve = filled;
-      }
-      run += filled ? (glyphs.columnParts[Math.min(part, parts) - 1] ?? '') : row === limitRow ? glyphs.limitLine : ' ';
-    }
-    flush();
-    lines.push(`${padStart(label, labelWidth)} ${side}${curve.trimEnd()}`);
+      return bytes > 0 && row === 0 ? Math.max(1, level) : level;
+    });
+    const above = row === limitRow ? glyphs.limitLine : ' ';
+    lines.push(`${padStart(label, labelWidth)} ${side}${drawRow(levels, above, screen)}`);
   }
   const [axis, labels] = timeAxis(curve.values.length * curve.stepSeconds, columns, screen);
   lines.push(`${padStart('0', labelWidth)} ${glyphs.axisCorner}${axis}`);

@@ -1,4 +1,5 @@
 import { GIB, MIB } from '../../base/units';
+import { H_VMEM } from '../../gridengine/memory-complex';
 import { isBelowAnyProgram } from '../../record/request';
 import { exactSize } from '../advice/next-time';
 import { formatBytes } from '../format/units';
@@ -24,12 +25,15 @@ function withUnit(bytes: number): Trial | null {
 }
 
 /** What is wrong with the request, if it is below the least that the shepherd sets as a limit; null: it is not. */
-export function tooLittle({ subject }: BadEnd): TooLittle | null {
+export function tooLittle({ subject, asked }: BadEnd): TooLittle | null {
   const bytes = subject.h_vmem?.request_bytes ?? null;
   if (bytes === null || !isBelowAnyProgram(subject)) return null;
-  const words =
-    bytes === 0
-      ? "its h_vmem was 0, the complex's default where none is requested: no program runs with that"
-      : `it requested h_vmem=${exactSize(bytes)}, which is ${formatBytes(bytes)}: no program runs with that`;
+  const isDefault = bytes === 0 && asked !== null && !asked.some(({ name }) => name === H_VMEM);
+  const was = isDefault
+    ? "its h_vmem was 0, the complex's default where none is requested"
+    : bytes === 0
+      ? 'its h_vmem was 0'
+      : `it requested h_vmem=${exactSize(bytes)}, which is ${formatBytes(bytes)}`;
+  const words = `${was}: no program runs with that`;
   return { words, trial: withUnit(bytes) };
 }

@@ -7,6 +7,7 @@ import { whyEnded, type Why } from '../../../src/report/why/why';
 import type { JobRecord } from '../../../src/record/record';
 import { modest } from '../bad-ends';
 import { openBracket } from '../sample-records';
+import { accountOf } from '../../support/records';
 
 const MIB = 1024 ** 2;
 
@@ -60,9 +61,15 @@ describe('an h_vmem below what the shepherd sets as a limit', () => {
     assert.match(sentence, /It requested h_vmem=4, which is 4 B: no program runs with that\.$/);
     const killed = under(4000, { exit_status: 137, signal: 9, failed: 37 });
     assert.deepEqual([killed[0], killed[2]], [['h_vmem'], 'qsub -l h_vmem=4000M']);
-    const [unrequested, why] = under(0, { exit_status: 137, signal: 9, failed: 37 });
-    assert.deepEqual(unrequested, ['h_vmem']);
-    assert.match(why, /the complex's default where none is requested/);
+    const zero = (category: string | null): string => {
+      const grid_engine = category === null ? null : accountOf({ category });
+      const [causes, why] = under(0, { exit_status: 137, signal: 9, failed: 37, grid_engine });
+      assert.deepEqual(causes, ['h_vmem']);
+      return why;
+    };
+    assert.match(zero('-l arch=lx-amd64'), /0, the complex's default where none is requested: no program/);
+    assert.match(zero('-l h_vmem=0'), /Its h_vmem was 0: no program/);
+    assert.match(zero(null), /Its h_vmem was 0: no program/);
   });
 });
 
