@@ -12,20 +12,17 @@ export interface TypedColumn {
 
 type Rows = readonly (readonly Cell[])[];
 
-/** A cell as an element of a PostgreSQL array literal. */
-function element(cell: Cell): string {
-  if (cell === null) return 'NULL';
-  return typeof cell === 'number' ? String(cell) : `"${cell.replace(/["\\]/g, '\\$&')}"`;
-}
+/** A text as an element of a PostgreSQL array literal. */
+const quoted = (text: string): string => `"${/["\\]/.test(text) ? text.replace(/["\\]/g, '\\$&') : text}"`;
 
 function arrayOf(rows: Rows, at: number, dictionary: Dictionary | undefined, words: Words | undefined): string {
-  let elements = '';
-  for (const row of rows) {
+  const elements = new Array<string | number>(rows.length);
+  for (const [index, row] of rows.entries()) {
     const cell = row[at] ?? null;
     const stored = words === undefined || dictionary === undefined ? cell : words.number(dictionary, cell);
-    elements += elements === '' ? element(stored) : `,${element(stored)}`;
+    elements[index] = stored === null ? 'NULL' : typeof stored === 'number' ? stored : quoted(stored);
   }
-  return `{${elements}}`;
+  return `{${elements.join(',')}}`;
 }
 
 /** Rows as a FROM item with its parameters; columns that are empty in all rows are left out. */
