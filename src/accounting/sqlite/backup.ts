@@ -5,7 +5,8 @@ import { MIB } from '../../base/units';
 import { UserError, reasonOf } from '../../base/user-error';
 import type { LongWork } from '../history-store';
 import { isWal, openForReading } from './database/open';
-import { inStore } from './database/faults';
+import { inStore, RESTORE } from './database/faults';
+import { sqliteDamage } from './damage';
 
 const CHUNK_BYTES = 4 * MIB;
 
@@ -62,8 +63,15 @@ async function copiedAtOnce(path: string, copy: FileHandle, work: LongWork): Pro
   }
 }
 
+/** Throws UserError if the copy is of a damaged store, so that it does not replace an earlier, sound one. */
+function requireSound(path: string, copy: string, to: string): void {
+  const damage = sqliteDamage(copy, Infinity);
+  if (damage !== null)
+    throw new UserError(`${path}: it is damaged (${damage}): no copy is kept, ${to} is as it was`, { hint: RESTORE });
+}
+
 /**
- * Copies the SQLite store at `path`, as it is at one moment, to the file `to`, which is there whole or not at all.
+ * Copies the SQLite store at `path`, as it is at one moment, to the file `to`, which is there whole and sound or not at all.
  * Meanwhile others read the store, but do not write to it. Resolves to the size of the copy (bytes); null: interrupted.
  * Rejects with StoreError, or with UserError if the copy can't be written. `onProgress`: in MiB.
  */
@@ -78,6 +86,10 @@ export async function backUp(path: string, to: string, work: LongWork): Promise<
       const store = await copiedAtOnce(path, file, work);
       if (store === null) return null;
       await complete(file, store);
+      const made = await file.stat();
+      const there = lstatSync(copy, { throwIfNoEntry: false });
+      if (made.dev !== there?.dev || made.ino !== there.ino) throw new UserError(`${copy}: it was replaced`);
+      requireSound(path, copy, to);
     } finally {
       await file.close();
     }

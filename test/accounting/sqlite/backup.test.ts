@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import {
   chownSync,
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -92,6 +95,19 @@ describe('a backup of an SQLite store', () => {
     assert.equal(existsSync(`${path}.copy`), false);
   });
 
+  it('is refused of a damaged store, and leaves an earlier one', async () => {
+    const path = await filled(300);
+    const copy = `${path}.copy`;
+    await backUp(path, copy, {});
+    const file = openSync(path, 'r+');
+    writeSync(file, Buffer.alloc(4096 * 40, 'x'), 0, 4096 * 40, 4096 * 20);
+    closeSync(file);
+    const names = readdirSync(dirname(path));
+    await assert.rejects(backUp(path, copy, {}), /accounting.db: it is damaged.*no copy is kept.*restore it/);
+    assert.deepEqual(readdirSync(dirname(path)), names);
+    assert.deepEqual(jobsIn(copy), upTo(300));
+  });
+
   it('has the mode and owner of the store, and replaces an earlier one', { skip: notRoot || cannotRun() }, async () => {
     const path = sharedStore();
     const { process: child, finished } = startDeliverer(['--accounting', path, '--mode', '0640']);
@@ -137,7 +153,7 @@ describe('a backup of an SQLite store', () => {
         renameSync(join(place, unfinished), join(place, 'away'));
         symlinkSync(other, join(place, unfinished));
       };
-      await backUp(path, join(place, 'copy.db'), { onProgress });
+      await assert.rejects(backUp(path, join(place, 'copy.db'), { onProgress }), /it was replaced/);
       const { uid, mode } = statSync(other);
       assert.deepEqual([readFileSync(other, 'utf8'), uid, mode & 0o777], ['mine', 0, 0o600]);
       assert.equal(statSync(join(place, 'away')).uid, NOBODY);

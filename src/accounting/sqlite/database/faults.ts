@@ -18,7 +18,7 @@ const UNREACHABLE: Fault = {
   hint: "look at its disk, or at its file server and the kernel's log",
   retry: true,
 };
-const RESTORE = 'restore it from a backup (admin guide), or salvage it with "sqlite3 FILE .recover"';
+export const RESTORE = 'restore it from a backup (admin guide), or salvage it with "sqlite3 FILE .recover"';
 const BROKEN: Fault = {
   reason: 'it is damaged',
   hint: RESTORE,
