@@ -3,7 +3,7 @@ import { isHostPattern } from '../filter-record';
 import { DIMENSIONS, type Dimension, type SummaryQuery } from '../summary';
 import { zoneOffset } from '../summary-answer';
 import { groupingSet, groupKey, GROUPING_SETS, keyOf } from './grouping-sets';
-import { periodEnd, periodStart, UNITS, type Period, type Span } from './periods';
+import { dayOf, periodEnd, periodStart, UNITS, type Period, type Span } from './periods';
 
 /** Members, beside dimensions, of queries (also for a list's totals) that can be answered from roll-ups. */
 const BESIDE: ReadonlySet<string> = new Set([
@@ -45,6 +45,15 @@ export function rolledQuery(query: SummaryQuery): RolledQuery | null {
   if (filtered.has(by)) return GROUPING_SETS[set]?.at(-1) === by ? asked : null;
   const groups = groupingSet(new Set([...filtered, by]), by);
   return groups === null ? null : { ...asked, groups };
+}
+
+/**
+ * The interval of a query that roll-ups answer. Of `pruned` days only sums of the whole day are left: an end in one of
+ * them moves to the nearer end of that day, so that adjoining intervals count it once.
+ */
+export function byWholePrunedDays<Query extends Span>(query: Query, pruned: readonly number[]): Query {
+  const moved = (at: number): number => (pruned.includes(dayOf(at)) ? Math.round(at / DAY_MS) * DAY_MS : at);
+  return { ...query, since: moved(query.since), until: moved(query.until) };
 }
 
 /** How far the days of a `RolledQuery` are summed up. */

@@ -54,6 +54,18 @@ export function pruneSuite(open: OpenStore): void {
       assert.equal((await store.prune({ ...FOR_EVER, records: 4 }, now, {})).records, 0);
     });
 
+    it('leaves whole UTC days to periods of any time zone', async (t) => {
+      const store = await open(t);
+      await fill(store);
+      await store.prune({ ...FOR_EVER, records: 4 }, now, {});
+      for (const ahead of [-8, -2.5, 0, 5.75, 13])
+        for (const day of [1, 2, 3, 4]) {
+          const since = T0 + day * DAY - ahead * HOUR;
+          const { totals, groups } = await store.summary({ since, until: since + DAY, by: 'owner' });
+          assert.deepEqual([totals.records, totals.jobs, groups.length], [1, 1, 1], `${ahead} ${day}`);
+        }
+    });
+
     it('refuses to work by a clock that is far ahead of the newest record', async (t) => {
       const store = await open(t);
       await fill(store);

@@ -1,14 +1,28 @@
 import { DIMENSIONS, type SummaryAnswer, type SummaryQuery } from '../../summary';
 import type { KeptHours } from '../../sums/kept-hours';
 import { PartsSum } from '../../sums/parts';
-import { planOf, rolledQuery } from '../../sums/plan';
+import { dayOf } from '../../sums/periods';
+import { byWholePrunedDays, planOf, rolledQuery } from '../../sums/plan';
 import { SummaryBuilder } from '../../sums/summer';
 import type { Snapshot } from '../snapshot';
 import { FactReader } from './record-facts';
 import { RolledReader, type RolledChoice } from './rolled-rows';
 
+async function betweenDays({ db, source }: Snapshot, query: SummaryQuery): Promise<SummaryQuery> {
+  if (!source.all || rolledQuery(query) === null) return query;
+  const pruned = await db.rows<[number]>('SELECT day FROM qmemacct.pruned_day WHERE day IN ($1, $2)', [
+    dayOf(query.since),
+    dayOf(query.until),
+  ]);
+  return byWholePrunedDays(
+    query,
+    pruned.map(([day]) => day),
+  );
+}
+
 /** Sums over an interval: from roll-ups if the role sees all records, as far as the roll-ups are up to date. */
-export async function summarise(snapshot: Snapshot, query: SummaryQuery, kept: KeptHours): Promise<SummaryAnswer> {
+export async function summarise(snapshot: Snapshot, wanted: SummaryQuery, kept: KeptHours): Promise<SummaryAnswer> {
+  const query = await betweenDays(snapshot, wanted);
   const { by, since, cluster = null } = query;
   const unsettled = await snapshot.unsettled(query);
   const rolledReader = new RolledReader(snapshot.db);

@@ -2,7 +2,8 @@ import type { Database } from 'better-sqlite3';
 import { SELF_REPORTED } from '../../sums/fact-columns';
 import { KeptHours } from '../../sums/kept-hours';
 import { PartsSum } from '../../sums/parts';
-import { planOf, rolledQuery } from '../../sums/plan';
+import { dayOf } from '../../sums/periods';
+import { byWholePrunedDays, planOf, rolledQuery } from '../../sums/plan';
 import { SummaryBuilder } from '../../sums/summer';
 import { DIMENSIONS, type SummaryAnswer, type SummaryQuery } from '../../summary';
 import type { Words } from '../database/dictionary';
@@ -23,6 +24,14 @@ function withoutNeedlessClaims(db: Database, query: SummaryQuery): SummaryQuery 
   return any === 0 ? { ...query, self_reported: false } : query;
 }
 
+const PRUNED = 'SELECT day FROM pruned_day WHERE day IN (@first, @last)';
+
+function betweenDays(db: Database, query: SummaryQuery): SummaryQuery {
+  if (rolledQuery(query) === null) return query;
+  const ends = { first: dayOf(query.since), last: dayOf(query.until) };
+  return byWholePrunedDays(query, prepared<object, number>(db, PRUNED, 'pluck').all(ends));
+}
+
 /** Only the groups that the answer lists: for each group all its totals of every period must be read. */
 function listedOnly(groups: RolledChoice, summer: SummaryBuilder, reader: RolledReader): RolledChoice {
   const { chosenBy } = summer;
@@ -41,7 +50,7 @@ const keptOf = new WeakMap<Database, ReturnType<typeof newKept>>();
 
 /** Sums over an interval, from roll-ups as far as they are up to date; call it inside one transaction. */
 export function summarise(db: Database, words: Words, wanted: SummaryQuery): SummaryAnswer {
-  const query = withoutNeedlessClaims(db, wanted);
+  const query = betweenDays(db, withoutNeedlessClaims(db, wanted));
   const condition = conditionOf(query, words);
   const kept = keptOf.get(db) ?? newKept();
   keptOf.set(db, kept);
