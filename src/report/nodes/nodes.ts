@@ -8,17 +8,17 @@ import { renderTable, type Column } from '../screen/table';
 import { worstState, type JudgedNode, type NodeState } from './judge';
 
 export const NODE_COLUMNS: readonly Column[] = [
-  { head: 'host', shrinksTo: 10 },
+  { head: 'host', shrinksTo: 24 },
   { head: 'cluster', dispensable: 1 },
   { head: 'state' },
-  { head: 'last heartbeat', align: 'right' },
-  { head: 'waiting', align: 'right' },
-  { head: 'last job', align: 'right', dispensable: 4 },
-  { head: 'version', dispensable: 3 },
-  { head: 'scope', dispensable: 5 },
-  { head: 'listener', dispensable: 6 },
-  { head: 'clock', align: 'right', dispensable: 2 },
-  { head: 'problems', shrinksTo: 44 },
+  { head: 'last heartbeat', align: 'right', dispensable: 2 },
+  { head: 'waiting', align: 'right', dispensable: 3 },
+  { head: 'last job', align: 'right', dispensable: 6 },
+  { head: 'version', dispensable: 5 },
+  { head: 'scope', dispensable: 7 },
+  { head: 'listener', dispensable: 8 },
+  { head: 'clock', align: 'right', dispensable: 4 },
+  { head: 'problems', shrinksTo: 36 },
 ];
 
 function stateWord(state: NodeState, { style }: Screen): string {

@@ -49,6 +49,13 @@ describe('renderHostTable', () => {
     assert.doesNotMatch(lines.join(''), /\p{Cc}/u);
   });
 
+  it('leaves enough of names with a domain to tell hosts apart', () => {
+    const sum = onHosts(4);
+    const hosts = sum.hosts.map((one) => ({ ...one, host: `compute-rack-${one.host}.cluster.example.org` }));
+    const lines = renderHostTable({ ...sum, hosts }, false, 80, testScreen());
+    for (const { host } of sum.hosts) assert.ok(lines.some((line) => line.startsWith(`compute-rack-${host}`)));
+  });
+
   it('stays within a narrow screen', () => {
     const lines = renderHostTable(onHosts(64), false, 50, testScreen({ width: 60, unicode: false }));
     assert.deepEqual(
