@@ -219,6 +219,8 @@ export interface RecordPage {
 export interface RecordTables {
   /** The name by which `openReader` opens the store. */
   readonly location: string;
+  /** pgpass file with which it was opened; empty: none. */
+  readonly credentials: string;
   /** Records that are read at once. */
   readonly page: number;
   select(query: RecordFilter): Promise<SelectedRecords>;

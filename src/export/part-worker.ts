@@ -11,13 +11,14 @@ import type { Part } from './table';
  */
 
 export interface PartsOf {
-  /** From RecordTables: where the store is. */
+  /** From RecordTables. */
   readonly location: string;
+  readonly credentials: string;
   readonly columns: readonly string[];
   readonly format: FormatName;
 }
 
-const { location, columns: names, format } = workerData as PartsOf;
+const { location, credentials, columns: names, format } = workerData as PartsOf;
 
 export interface PartRequest {
   readonly ids: readonly number[];
@@ -25,7 +26,7 @@ export interface PartRequest {
 }
 
 async function openParts(): Promise<(request: PartRequest) => Promise<Part | null>> {
-  const { tables } = await openReader(location);
+  const { tables } = await openReader(location, { credentials });
   const columns = names.flatMap((name) => PLAIN_COLUMNS.find((column) => column.name === name) ?? []);
   const encode = await openEncoder(format, columns);
   return async ({ ids, memory }) => {

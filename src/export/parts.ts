@@ -89,7 +89,8 @@ async function* threadParts(
   const names = columns.map(({ name }) => name);
   const threads = Array.from(
     { length: THREADS },
-    () => new PartThread({ location: tables.location, columns: names, format }, program),
+    () =>
+      new PartThread({ location: tables.location, credentials: tables.credentials, columns: names, format }, program),
   );
   const asked: Asked[] = [];
   try {

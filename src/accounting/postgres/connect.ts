@@ -13,6 +13,8 @@ const CONNECT_MS = 10_000;
 export interface Connection {
   /** The URL, for messages. */
   readonly text: string;
+  /** The pgpass file; empty: none. */
+  readonly credentials: string;
   /** The rows of a statement; `$1` ... stand for `values`. Rejects with StoreError, or an error about the values. */
   query<Row extends object>(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
   /** The same, each row an array of its columns. */
@@ -83,6 +85,7 @@ export function connect(url: string, options: ConnectOptions = {}): Connection {
   };
   return {
     text: url,
+    credentials,
     query: (sql, values = []) => inTurn((on) => on.ask(sql, values, 'objects')),
     rows: (sql, values = []) => inTurn((on) => on.ask(sql, values, 'arrays')),
     transaction: (work, mode = '') => inTurn((on) => transact(on, work, mode)),

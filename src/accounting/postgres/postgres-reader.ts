@@ -238,6 +238,7 @@ export class PostgresReader implements AccountingReader {
   get tables(): RecordTables {
     return {
       location: this.db.text,
+      credentials: this.db.credentials,
       page: PAGE,
       select: (query) => this.ask((snapshot) => selectPages(snapshot, query)),
       read: (ids, columns) => this.tablePages(ids, columns),

@@ -230,6 +230,14 @@ async function knowClusters(readers: readonly AccountingReader[]): Promise<boole
 const isSetUp = ({ accounting }: Settings): boolean =>
   accounting !== DEFAULT_SETTINGS.accounting || existsSync(SETTINGS_FILE);
 
+/** Opens a DB, the site's with the site's credentials. */
+function openerFor(
+  { accounting, accounting_credentials: credentials }: Settings,
+  open: Sources['open'],
+): (path: string) => Promise<AccountingReader> {
+  return (path) => open(path, path === accounting ? credentials : '');
+}
+
 /**
  * The accounting DBs that a command reads: the given one, else the site's and the caller's own; if the site's is not
  * here, the end of Grid Engine's own accounting. A DB that is expected but missing, or unreadable, is a problem.
@@ -241,7 +249,7 @@ export async function commandStores(
   { open, askServer: ask, gridEngine }: Pick<Sources, 'open' | 'askServer' | 'gridEngine'>,
 ): Promise<OpenStores> {
   const { accounting, serve_socket: socket } = settings;
-  const stores = await openStores(chooseStores(given, accounting, env), open, {
+  const stores = await openStores(chooseStores(given, accounting, env), openerFor(settings, open), {
     cluster: clusterName(settings),
     socket,
     ask,
@@ -292,13 +300,13 @@ export async function withSiteStore<T>(
 ): Promise<T> {
   const { accounting, serve_socket: socket } = settings;
   const site = { cluster: clusterName(settings), socket, ask };
-  return readStores(await openStores([{ path: accounting, whose: 'site' }], open, site), read);
+  return readStores(await openStores([{ path: accounting, whose: 'site' }], openerFor(settings, open), site), read);
 }
 
 /** What the commands read from; tests replace it. */
 export interface Sources {
-  /** Opens an accounting DB for reading. Rejects with StoreError. */
-  readonly open: (path: string) => Promise<AccountingReader>;
+  /** Opens an accounting DB for reading; `credentials` as in StoreAccess. Rejects with StoreError. */
+  readonly open: (path: string, credentials: string) => Promise<AccountingReader>;
   /** The accounting DB behind the site's server, at its unix socket. Rejects with ClientError or StoreError. */
   readonly askServer: (socket: string) => Promise<AccountingReader>;
   /** The end of Grid Engine's own accounting on this host. Rejects if there is none to read. */
@@ -308,10 +316,10 @@ export interface Sources {
 }
 
 export const realSources: Sources = {
-  open: async (path) => {
+  open: async (path, credentials) => {
     const { openReader } = await import('../../accounting/open-store.js');
     // Rejects at once if the caller may not read it, so that the site's server is asked instead.
-    return openReader(path, { tried: true });
+    return openReader(path, { tried: true, credentials });
   },
   askServer: async (socket) => {
     // Most hosts have no server: without a socket, its client is not loaded.

@@ -21,6 +21,7 @@ import {
   openStores,
   ownStorePath,
   type OpenStores,
+  withSiteStore,
 } from '../../../src/cli/stores/stores';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
@@ -253,6 +254,28 @@ describe('commandStores', () => {
   const openReaderOf = async (records: readonly JobRecord[]): Promise<AccountingReader> =>
     Promise.resolve(memoryReader(records));
   const none = (): Promise<GridEngineStore> => Promise.reject(new Error('no cell'));
+
+  it("opens the site's accounting DB with the site's credentials, and no other", async () => {
+    const asked: (readonly string[])[] = [];
+    const site = { ...settings, accounting: 'postgres://db/acct', accounting_credentials: '/etc/site.pgpass' };
+    const sources = {
+      open: (...how: readonly [string, string]) => {
+        asked.push(how);
+        return openReaderOf([]);
+      },
+      askServer: () => Promise.reject(new Error('not asked')),
+      gridEngine: none,
+    };
+    for (const given of [undefined, 'postgres://db/acct', 'postgres://elsewhere/acct'])
+      await commandStores(given, site, { env: { HOME: directory } }, sources);
+    await withSiteStore(site, sources, () => Promise.resolve());
+    assert.deepEqual(asked, [
+      ['postgres://db/acct', '/etc/site.pgpass'],
+      ['postgres://db/acct', '/etc/site.pgpass'],
+      ['postgres://elsewhere/acct', ''],
+      ['postgres://db/acct', '/etc/site.pgpass'],
+    ]);
+  });
 
   it("reports that the site's accounting DB is not on this host, though the caller has one", async () => {
     const stores = await open(undefined, '(run)', none);

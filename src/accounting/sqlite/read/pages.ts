@@ -63,6 +63,7 @@ export async function* recordPages(db: Database, words: Words, query: PagesQuery
 /** As `AccountingReader.tables`. Methods reject with StoreError. */
 export const recordTables = (db: Database, words: Words): RecordTables => ({
   location: db.name,
+  credentials: '',
   page: PAGE,
   select: (query) => asPromise(db, () => ({ waiting: [], ids: select(db, words, query) })),
   read: (ids, columns) => {
