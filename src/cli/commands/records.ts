@@ -44,6 +44,7 @@ import {
   filterSubject,
   type RecordSubject,
   warnOfHiddenJobs,
+  warnOfPrunedRecords,
 } from '../records/subject';
 import type { Terminal } from '../terminal';
 import { furtherBack, parseInterval, type Interval } from '../arguments';
@@ -277,8 +278,9 @@ export async function showRecords(
       format !== 'text' && isAll
         ? await writeAll(filter, sought, { writer: writerOf(format), terminal })
         : await showLines(wanted, sought, terminal);
+    const pruned = warnOfPrunedRecords(settings, interval, 'listed', terminal);
     if (shown > 0) return EXIT.found;
-    warn(terminal, nothingFound(subject, interval, terminal.now()));
+    if (!pruned) warn(terminal, nothingFound(subject, interval, terminal.now()));
     return emptyExitStatus(stores);
   });
 }

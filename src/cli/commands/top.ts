@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { rolledQuery } from '../../accounting/sums/plan';
 import { loadSettings } from '../../record/settings';
 import { describeFilter } from '../../report/records/filter-text';
 import { formatInterval } from '../../report/format/local-time';
@@ -17,7 +18,7 @@ import { countedReaders } from '../records/counted-readers';
 import { findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { addRecordFilterOptions, lineLimitOf, recordChoiceOf } from '../records/options';
-import { warnOfHiddenJobs } from '../records/subject';
+import { warnOfHiddenJobs, warnOfPrunedRecords } from '../records/subject';
 import type { Terminal } from '../terminal';
 import { addIntervalOptions, SUMMED, type Summed } from '../common-options';
 import { furtherBack, parseInterval } from '../arguments';
@@ -82,8 +83,10 @@ export async function showTop(
   return withStores(options.accounting, settings, terminal, sources, async (stores) => {
     const { since, until } = interval;
     const asked = { ...choice, since: since.getTime(), until: until.getTime() };
-    const answer = await findSummary({ ...asked, by: ranked.by }, await countedReaders(stores, asked));
+    const query = { ...asked, by: ranked.by };
+    const answer = await findSummary(query, await countedReaders(stores, asked));
     warnOfHiddenJobs(answer.shown, choice.owner, terminal);
+    const pruned = rolledQuery(query) === null && warnOfPrunedRecords(settings, interval, 'counted', terminal);
     const groups = rankGroups(answer.groups, RANKINGS[by]);
     const screen = screenOf(terminal, options, settings);
     if (groups.length === 0) {
@@ -93,7 +96,7 @@ export async function showTop(
         records > 0 && unknown === records
           ? '; none of these jobs has a peak: --by requested ranks them by their requests'
           : furtherBack(since, terminal.now());
-      warn(terminal, `top ${ranked.many}: ${none} from ${formatInterval(since, until, 'to')}${fix}`);
+      if (!pruned) warn(terminal, `top ${ranked.many}: ${none} from ${formatInterval(since, until, 'to')}${fix}`);
       if (format === 'text') return emptyExitStatus(stores);
     }
     const filter = describeFilter(choice, screen);

@@ -1,9 +1,14 @@
 import { isHostPattern } from '../../accounting/filter-record';
 import type { Shown } from '../../accounting/store';
+import { isoDay } from '../../accounting/sums/periods';
+import { firstKept } from '../../accounting/upkeep';
+import { DAY_MS } from '../../base/units';
+import type { Settings } from '../../record/settings';
 import { MANY_OWNERS_COLUMNS, OWNER_COLUMNS, type RecordColumnName } from '../../report/records/columns';
 import { describeFilter } from '../../report/records/filter-text';
 import type { Screen } from '../../report/screen/screen';
 import { warn } from '../output';
+import type { Interval } from '../arguments';
 import type { Terminal } from '../terminal';
 import { queueChoice, type RecordChoice } from './options';
 
@@ -83,4 +88,18 @@ const WORDS: Readonly<Record<Shown, string>> = {
 /** Tells a user who asked for everybody's jobs that not all are shown. */
 export function warnOfHiddenJobs(shown: Shown | undefined, owner: string | undefined, terminal: Terminal): void {
   if (shown !== undefined && owner === undefined) warn(terminal, WORDS[shown]);
+}
+
+/** Warns where a period begins before the records that are kept; returns whether it ends before them, too. */
+export function warnOfPrunedRecords(
+  { keep_records_days: days }: Settings,
+  { since, until }: Interval,
+  what: 'listed' | 'counted',
+  terminal: Terminal,
+): boolean {
+  const first = firstKept(days, terminal.now().getTime());
+  if (first === null || since.getTime() >= first * DAY_MS) return false;
+  const kept = `their records are kept ${days} days (keep_records_days)`;
+  warn(terminal, `jobs from before ${isoDay(first)} UTC are not ${what}: ${kept}`);
+  return until.getTime() <= first * DAY_MS;
 }

@@ -384,6 +384,33 @@ describe('qmemacct jobs', () => {
   });
 });
 
+describe('where records are kept for some days', () => {
+  const file = join(temporaryDirectory(), 'qmemacct.toml');
+  writeFileSync(file, `accounting = "${PRESENT}"\nkeep_records_days = 30\n`);
+  const config = { ...LIST, config: file, since: '2026-01-01' };
+  const sources = sourcesOf(memoryReader(MANY_OWNERS));
+
+  it('a list says so of a longer period, and does not say that no job ended before', async () => {
+    const terminal = fakeTerminal();
+    assert.equal(await showRecords(jobs({}), config, terminal, sources), 0);
+    assert.match(terminal.warnings(), /jobs from before 2026-\d\d-\d\d UTC are not listed: .* kept 30 days/);
+    const before = fakeTerminal();
+    await showRecords(jobs({}), { ...config, until: '2026-01-31' }, before, sources);
+    assert.match(before.warnings(), /not listed/);
+    assert.doesNotMatch(before.warnings(), /no job ended/);
+  });
+
+  it('a ranking says so where sums of days do not answer it', async () => {
+    const failed = fakeTerminal();
+    const top = (filter: RecordFilterOptions) => ({ ...config, by: 'jobs', ...filter });
+    await showTop('owners', top({ failed: true }), failed, sources);
+    assert.match(failed.warnings(), /are not counted: .* kept 30 days/);
+    const summed = fakeTerminal();
+    await showTop('owners', top({ project: 'sweeps' }), summed, sources);
+    assert.equal(summed.warnings(), '');
+  });
+});
+
 describe('qmemacct top', () => {
   const options = { ...LIST, by: 'unused' };
   const top = async (what: string, changes: Partial<typeof options> & RecordFilterOptions = {}): Promise<Run> => {
