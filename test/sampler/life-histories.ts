@@ -14,6 +14,8 @@ interface Space {
   vmemMark: number;
   /** Was only a copy of the parent's between fork and exec. */
   discarded: boolean;
+  /** A copy that a sweep has seen to have memory of its own. */
+  ownMemory: boolean;
 }
 
 interface Process {
@@ -68,7 +70,7 @@ export function lifeSteps(most: number): fc.Arbitrary<readonly LifeStep[]> {
 }
 
 export interface LifeRules {
-  /** Programs may replace programs. */
+  /** Programs may replace programs, and copies that were seen to have memory of their own. */
   readonly replacing: boolean;
   /** The exit records of every so many processes never come; 0: none is missing. */
   readonly missingRecords: number;
@@ -152,6 +154,7 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
     rssMark: space.rss,
     vmemMark: space.vmem,
     discarded: false,
+    ownMemory: false,
   });
 
   function release(process: Process): void {
@@ -169,10 +172,14 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
       readings?.push({ ...last, at, asleep: true });
       return;
     }
+    const isShared = processes.some((other) => other !== process && other.space === process.space);
+    const ownMemory = rules.replacing && process.copy && !process.root && !isShared && process.pid % 3 === 0;
+    process.space.ownMemory ||= ownMemory;
     const reading = {
       pid: process.pid,
       at,
       forkedNoExec: process.copy,
+      ownMemory,
       image: process.image,
       rss: process.space.rssMark,
       vmem: process.space.vmemMark,
@@ -258,10 +265,10 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
       }
       case 'exec':
         if (!free || (!process.copy && !rules.replacing)) return;
-        if (process.copy) {
+        if (process.copy && !space.ownMemory) {
           if (!processes.some((other) => other !== process && other.space === space)) space.discarded = true;
         } else process.replaced = Math.max(process.replaced, space.rssMark);
-        process.space = { rss: 1, vmem: 2, rssMark: 1, vmemMark: 2, discarded: false };
+        process.space = { rss: 1, vmem: 2, rssMark: 1, vmemMark: 2, discarded: false, ownMemory: false };
         process.copy = false;
         process.image = ++images;
         process.busy = 'exec';
@@ -311,7 +318,7 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
     }
   }
 
-  const root = add({ rss: 3, vmem: 5, rssMark: 3, vmemMark: 5, discarded: false });
+  const root = add({ rss: 3, vmem: 5, rssMark: 3, vmemMark: 5, discarded: false, ownMemory: false });
   events.push({ kind: 'fork', at, parent: 1, child: root.pid, thread: 1 });
   note();
   for (const one of script) {

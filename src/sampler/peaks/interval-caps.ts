@@ -18,6 +18,10 @@ export class ProcessLife {
   execHeard = false;
   /** It replaced one program by another. */
   replaced = false;
+  /** The copy that it was had memory of its own: it counts, even if a program has been executed since. */
+  ownMemory = false;
+  /** When it was last read, or born. */
+  readAt: number;
   image = 0;
   /** Address space mark of its program, as last read: exact, and never falls. */
   vmem = 0;
@@ -31,7 +35,9 @@ export class ProcessLife {
     /** When its life begins if it never executes anything. */
     readonly copyFrom: number,
     public executed: boolean,
-  ) {}
+  ) {
+    this.readAt = born;
+  }
 
   /** Takes a fork by one of its threads; returns since when that thread may have been making the copy. */
   takeFork(thread: number, at: number): number {
@@ -70,10 +76,10 @@ class Cap {
 
   /** What counts for `life` in the interval, which ends at `to`; null: nothing. */
   counted(life: ProcessLife, to: number): HighWaterMarks | null {
+    const copy = life.executed && !life.ownMemory ? null : this.copy;
     // Before its birth only the copy in the making can have been there.
-    if (life.born > to) return life.executed ? null : this.copy;
-    if (this.unknown || this.executed) return this.program;
-    return life.executed ? null : this.copy;
+    if (life.born > to || !(this.unknown || this.executed)) return copy;
+    return life.ownMemory ? larger(this.copy, this.program) : this.program;
   }
 }
 
@@ -103,7 +109,7 @@ export class Interval {
   /** Whether marks still to be read may change what this interval counts. */
   waits(): boolean {
     for (const [life, cap] of this.caps)
-      if (life.died === null && (!cap.known || (!cap.executed && !life.executed))) return true;
+      if (life.died === null && (!cap.known || (!cap.executed && !life.executed && !life.ownMemory))) return true;
     return false;
   }
 

@@ -16,14 +16,15 @@ import { Interval, ProcessLife, NOTHING, type HighWaterMarks } from './interval-
  *    and no event was lost. So the sum of the caps of those processes is at least the job's sum at t. The largest such
  *    sum over all t is the upper bound; it rises only at a birth, and is computed there and at the start of k.
  *  - An exit event comes after the address space has gone, so that no life is taken to end too early. A copy made by
- *    fork exists a little before its fork event. It counts only if it never executes a program; then its life is taken
- *    to begin with the last known event of the thread that forked it (one thread makes one fork at a time), but not
+ *    fork exists a little before its fork event. It counts if it never executes a program, if it was seen to have memory
+ *    of its own (JobProcess.hasOwnMemory), or if nobody looked for UNSEEN_US before its exec; then its life is taken to
+ *    begin with the last known event of the thread that forked it (one thread makes one fork at a time), but not
  *    before the last two sweeps: a fork is assumed to last no longer than that.
  *  - A program exists a little before its exec event, and a reading may show it by then: its marks are a program's,
  *    and within an interval a program counts from the start of the interval, or of its process.
- *  - When a process that had executed a program executes another, the mark of the first is lost; what it grew to since
- *    its last reading is *unknown*. As a reading just before an exec event may already be of the new program, the
- *    interval before is unknown for that process, too; so are those around a reading that shows another program without
+ *  - When a process that had executed a program executes another, the mark of the first is lost, as is that of a copy
+ *    that counts; what it grew to since its last reading is *unknown*. As a reading just before an exec event may already
+ *    be of the new program, the interval before is unknown for that process, too; so are those around a reading that shows another program without
  *    an event. An exec, too, is assumed to last no longer than from one sweep to the next.
  *  - An unknown mark is at most the address space limit (no program holds more pages than it may map); for resident
  *    memory also at most `ru_maxrss` of the job's first process, if the kernel added this process's figures to it. If
@@ -54,6 +55,8 @@ export interface SweepReading extends HighWaterMarks {
   readonly at: number;
   /** Forked, and has not executed a program since. */
   readonly forkedNoExec: boolean;
+  /** A forked copy that counts even if it then executes a program. */
+  readonly ownMemory?: boolean;
   /** Differs for every program of a process; 0: not known. */
   readonly image: number;
   /**
@@ -74,6 +77,8 @@ export interface Sweep {
 const MOST_WAITING = 24;
 /** An interval is not added up before the sweep after the next one: that sweep may show an exec in progress. */
 const SETTLE_AFTER = 2;
+/** A copy that was not read for this long (µs) before it executed a program counts: it may have grown meanwhile. */
+const UNSEEN_US = 2_000_000;
 
 /** State for a successor, which will not have heard the events in between. */
 export const SAVED_UPPER_ENDS = object({
@@ -196,7 +201,7 @@ export class UpperEnds {
     const life = this.living.get(event.pid);
     if (life === undefined) return;
     if (event.kind === 'exec') {
-      if (life.executed) this.lose(life, 1);
+      if (life.executed || this.counts(life, event.at)) this.lose(life, 1);
       life.executed = true;
       life.execHeard = true;
       life.vmem = 0;
@@ -230,12 +235,21 @@ export class UpperEnds {
       if (cap !== undefined) cap.asleep = true;
       return;
     }
+    life.ownMemory ||= reading.ownMemory === true;
     const changed = life.image !== 0 && reading.image !== 0 && reading.image !== life.image;
-    if (changed && life.executed && !life.execHeard) this.lose(life, 2);
+    const wasCopy = !life.executed && !reading.forkedNoExec && this.counts(life, reading.at);
+    if (wasCopy || (changed && life.executed && !life.execHeard)) this.lose(life, 2);
+    life.readAt = reading.at;
     life.image = reading.image;
     life.vmem = reading.vmem;
     life.execHeard = false;
     this.settle(life, reading, !reading.forkedNoExec);
+  }
+
+  /** Whether the copy that the process was until now, when it executes a program, counts. */
+  private counts(life: ProcessLife, at: number): boolean {
+    if (!life.root && at - life.readAt >= UNSEEN_US) life.ownMemory = true;
+    return life.ownMemory;
   }
 
   /** Adds a process without a fork event: it is older than the first event, or of unknown origin. */

@@ -1,3 +1,4 @@
+import { KIB, MIB } from '../../base/units';
 import { hasGroup, type StatusMemory } from '../../sources/proc/status';
 import type { ProcessFiles } from '../../sources/proc/process-files';
 import type { Stat } from '../../sources/proc/stat';
@@ -24,9 +25,12 @@ export const SAVED_PROCESS = object({
   shared: boolean,
   command: text(4096),
   firstSeenMs: number(),
+  /** Of a forked image: when it was last seen to be one. */
   lastSeenMs: number(),
   /** Has computed, or touched memory of its own, since it was forked. */
   worked: boolean,
+  /** Has taken memory of its own since, OWN_BYTES or more. */
+  grown: boolean,
   threads: integer(0),
   rssMark: number(0),
 });
@@ -64,6 +68,8 @@ const LASTING_MS = 250;
 const WORKED_TICKS = 2;
 /** A worker has one fault per this many resident pages: one maps up to 16 pages of a file or of shared memory. */
 const WORKED_SHARE = 32;
+/** A worker that has taken this much memory of its own counts even if it then executes a program: a subshell has not. */
+const OWN_BYTES = 16 * MIB;
 /** After this many ticks a process is read again although it has not run: the upper bounds wait for that reading. */
 const MOST_RESTING = 8;
 
@@ -110,6 +116,7 @@ export class JobProcess {
   firstVmem = 0;
   private image: number;
   private worked: boolean;
+  private grown: boolean;
   private currentImageId: string;
 
   constructor(
@@ -130,6 +137,7 @@ export class JobProcess {
     this.firstSeenMs = saved.firstSeenMs;
     this.lastSeenMs = saved.lastSeenMs;
     this.worked = saved.worked;
+    this.grown = saved.grown;
     this.threads = saved.threads;
     this.rssMark = saved.rssMark;
     this.currentImageId = `${this.id}/${this.image}`;
@@ -148,8 +156,18 @@ export class JobProcess {
     return this.rest !== null && this.rest.ticks < MOST_RESTING;
   }
 
-  noteWork(stat: Stat, rss: number, pageSize: number): void {
-    this.worked ||= stat.cpuTicks >= WORKED_TICKS || stat.minorFaults * pageSize * WORKED_SHARE >= rss;
+  /** Whether a forked image counts even if it then executes a program. */
+  hasOwnMemory(): boolean {
+    return this.grown && this.isWorker();
+  }
+
+  /** Takes a reading of a forked image. `parentMark`: VmHWM of its parent, in bytes; Infinity: not known. */
+  noteWork(stat: Stat, status: StatusMemory, atMs: number, pageSize: number, parentMark: number): void {
+    const faulted = stat.minorFaults * pageSize;
+    this.lastSeenMs = atMs;
+    this.worked ||= stat.cpuTicks >= WORKED_TICKS || faulted * WORKED_SHARE >= status.vmRss * KIB;
+    // One fault may map a huge page.
+    this.grown ||= faulted >= OWN_BYTES || status.vmHwm * KIB >= parentMark + OWN_BYTES;
   }
 
   /** It runs another program. */
@@ -164,10 +182,10 @@ export class JobProcess {
 
   save(): SavedProcess {
     const { pid, startTicks, parent, byTree, byGroup, image, imageMark, pending, shared, command } = this;
-    const { firstSeenMs, lastSeenMs, worked, threads, rssMark } = this;
+    const { firstSeenMs, lastSeenMs, worked, grown, threads, rssMark } = this;
     return {
       ...{ pid, startTicks, parent, byTree, byGroup, image, imageMark, pending, shared, command },
-      ...{ firstSeenMs, lastSeenMs, worked, threads, rssMark },
+      ...{ firstSeenMs, lastSeenMs, worked, grown, threads, rssMark },
     };
   }
 }

@@ -129,6 +129,11 @@ export class JobProcesses {
     return workers;
   }
 
+  /** Whether a forked image counts whatever becomes of it. (That of the first process is the shepherd's.) */
+  countsAnyway(process: JobProcess): boolean {
+    return !process.shared && process.pid !== this.rootPid && process.hasOwnMemory();
+  }
+
   /** The process of this id; undefined: not (or no longer) one of the job's. */
   find(id: string): JobProcess | undefined {
     const process = this.tracked.get(Number.parseInt(id, 10));
@@ -282,6 +287,7 @@ export class JobProcesses {
         firstSeenMs: atMs,
         lastSeenMs: atMs,
         worked: false,
+        grown: false,
         threads: stat.threads,
         rssMark: 0,
       },

@@ -26,7 +26,7 @@ export interface TickReadings {
   readonly anonymous: number;
   readonly file: number;
   readonly shmem: number;
-  /** Images whose fate became known: true when they never executed anything and so count. */
+  /** Images whose fate became known: true when they never executed anything or had memory of their own, and so count. */
   readonly resolved: readonly (readonly [string, boolean])[];
   /** Pid and image of forked images that have gone, if the kernel's events will say whether they executed anything. */
   readonly departed: readonly (readonly [number, string])[];
@@ -117,10 +117,13 @@ export class Tick {
     const counters = this.takeCounters(process, stat);
     const leaderGone = (isDead(stat) || stat.exiting) && stat.threads > 1;
     const status = leaderGone ? this.memoryOfAnyThread(process) : files.memory();
-    process.lastSeenMs = this.atMs;
     if (status === null) {
       this.takeUnreadable(process, stat);
       return;
+    }
+    if (process.pending && stat.forkedNoExec) {
+      const parentMark = this.job.tracked.get(stat.ppid)?.rssMark || Infinity;
+      process.noteWork(stat, status, this.atMs, this.pageSize, parentMark);
     }
     const sweep = this.takeMarks(process, stat, status, at);
     const program = this.followProgram(process, stat, status);
@@ -137,10 +140,7 @@ export class Tick {
       process.rest = { ran, reading, sweep, counters, sample, status, ticks: 0 };
       this.resting++;
     }
-    if (process.pending) {
-      process.noteWork(stat, sample.rss, this.pageSize);
-      if (!process.isWorker()) return;
-    }
+    if (process.pending && !process.isWorker()) return;
     this.addToSums(sample, reading.anonymous, status);
   }
 
@@ -211,7 +211,6 @@ export class Tick {
     this.memory.push(reading);
     this.read.push(process);
     this.processes.push(sample);
-    process.lastSeenMs = this.atMs;
     this.sums.threads++;
     this.addToSums(sample, reading.anonymous, rest.status);
     return true;
@@ -220,7 +219,7 @@ export class Tick {
   private takeGone(process: JobProcess): void {
     this.gone.set(process.id, process);
     if (process.pending && !process.shared) {
-      if (this.job.hearsEvents) this.departed.push([process.pid, process.imageId]);
+      if (this.job.hearsEvents && !this.job.countsAnyway(process)) this.departed.push([process.pid, process.imageId]);
       else this.resolved.push([process.imageId, process.isWorker()]);
     }
     this.job.forget(process);
@@ -249,7 +248,7 @@ export class Tick {
     if (!isDead(stat) && !stat.exiting) this.failedReads++;
     // A zombie still shows whether it ever executed anything.
     else if (process.pending) {
-      if (!process.shared) this.resolved.push([process.imageId, stat.forkedNoExec]);
+      if (!process.shared) this.resolved.push([process.imageId, stat.forkedNoExec || this.job.countsAnyway(process)]);
       process.pending = false;
     }
   }
@@ -257,7 +256,17 @@ export class Tick {
   private takeMarks(process: JobProcess, stat: Stat, status: StatusMemory, at: number): SweepReading {
     const { forkedNoExec, image } = stat;
     const rss = status.vmHwm * KIB + markSlackBytes(this.job.rules.precision, stat.threads);
-    const sweep = { pid: process.pid, at, forkedNoExec, image, rss, vmem: status.vmPeak * KIB, asleep: false };
+    const ownMemory = forkedNoExec && this.job.countsAnyway(process);
+    const sweep = {
+      pid: process.pid,
+      at,
+      forkedNoExec,
+      ownMemory,
+      image,
+      rss,
+      vmem: status.vmPeak * KIB,
+      asleep: false,
+    };
     this.swept.push(sweep);
     return sweep;
   }
@@ -274,7 +283,7 @@ export class Tick {
     if (executed || changed) {
       if (!process.pending) this.execs++;
       else {
-        if (!process.shared) this.resolved.push([process.imageId, false]);
+        if (!process.shared) this.resolved.push([process.imageId, this.job.countsAnyway(process)]);
         // The shepherd's child may have been seen before it had taken on the job's group.
         if (process.byTree && !process.byGroup && carriesGroup(process.files, group)) {
           process.byGroup = true;

@@ -193,6 +193,34 @@ describe('upper bounds', () => {
     assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 1007);
   });
 
+  it('count a copy that had memory of its own, or that nobody looked at, before it executed a program', () => {
+    const { parent, child } = { parent: fork(1, 1, 10), child: fork(5, 10, 11) };
+    const begun = (...events: readonly LifeEvent[]): UpperEnds => {
+      const ends = new UpperEnds();
+      ends.setRoot(10);
+      ends.addEvents([parent, ...events]);
+      return ends;
+    };
+    const seen = begun(exec(2, 10), child);
+    for (const begin of [6, 16, 26, 36]) {
+      const copy = { ...reading(11, begin + 2, 700, 10, true), ownMemory: begin > 6 };
+      seen.addSweep({ begin, readings: [reading(10, begin + 1, 1000), copy] });
+    }
+    seen.addEvents([exec(40, 11), exit(41, 11, 7)]);
+    for (const begin of [46, 56, 66]) seen.addSweep({ begin, readings: [reading(10, begin + 1, 1000)] });
+    assert.deepEqual(seen.result(NOTHING_KNOWN).rss.open, ['exec']);
+    assert.equal(seen.result({ ...NOTHING_KNOWN, rootRss: 1100, othersRss: 1100 }).rss.bytes, 2100);
+    assert.equal(seen.result({ ...NOTHING_KNOWN, addressSpace: 1500 }).processVmem.bytes, 2000);
+
+    const unseen = begun(exec(2, 10), child, exec(2_000_005, 11), exit(2_000_006, 11, 7));
+    unseen.addSweep({ begin: 3_000_000, readings: [reading(10, 3_000_001, 1000)] });
+    assert.deepEqual(unseen.result(NOTHING_KNOWN).rss.open, ['exec']);
+
+    const slow = begun(exec(2_000_001, 10));
+    slow.addSweep({ begin: 3_000_000, readings: [reading(10, 3_000_001, 1000)] });
+    assert.equal(slow.result(NOTHING_KNOWN).rss.bytes, 1000);
+  });
+
   it('count a copy that never executes a program', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);

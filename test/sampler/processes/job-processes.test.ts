@@ -549,6 +549,37 @@ describe('memory images', () => {
     assert.equal(reading(job.tick(0.2), 101)?.rss, 500 * KIB);
   });
 
+  it('count even if they execute a program, once they were seen at work with memory of their own', () => {
+    const job = newJob();
+    const forked = { ppid: ROOT, forked: true, cpu: 5 };
+    job.tree.set(101, { ...forked, faults: 5000 });
+    job.tree.set(102, { ...forked, mark: 20_000 });
+    job.tree.set(103, { ...forked, faults: 500, mark: 2000 });
+    job.tree.set(104, { ...forked, faults: 5000 });
+    job.tick(0);
+    const { sweep } = job.tick(1);
+    assert.deepEqual(
+      sweep.readings.filter(({ ownMemory }) => ownMemory).map(({ pid }) => pid),
+      [101, 102, 104],
+    );
+    for (const pid of [101, 102, 103]) job.tree.set(pid, { forked: false, stack: 140729103000000 });
+    job.tree.set(104, { forked: false, state: 'Z' });
+    assert.deepEqual(job.tick(2).resolved, [
+      [image(101, 0), true],
+      [image(102, 0), true],
+      [image(103, 0), false],
+      [image(104, 0), true],
+    ]);
+  });
+
+  it('of a copy that was seen once, however large, do not count once they execute a program', () => {
+    const job = newJob();
+    job.tree.set(101, { ppid: ROOT, forked: true, cpu: 5, faults: 5000 });
+    job.tick(0);
+    job.tree.set(101, { forked: false, stack: 140729103000000 });
+    assert.deepEqual(job.tick(1).resolved, [[image(101, 0), false]]);
+  });
+
   it('get a new number at an exec, which is counted', () => {
     const job = newJob();
     job.tick(0);
