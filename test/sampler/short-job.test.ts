@@ -54,7 +54,7 @@ describe(
       assert.equal(peak.command, 'steady');
       assert.ok((vmem?.lower_bytes ?? 0) >= 64 * MIB);
       assert.equal(processes, 1);
-      assert.ok(seconds !== null && cpu !== null);
+      assert.ok(seconds !== null && cpu !== null && record.read_bytes !== null);
       assert.equal(record.metrics.taskstats_unsampled_processes, 1);
     });
 

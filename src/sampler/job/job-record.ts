@@ -104,6 +104,9 @@ export function buildRecord(parts: RecordParts): JobRecord {
     wallclock_seconds: wallclock,
     cpu_seconds: cpu === null ? null : Math.round(cpu * 1000) / 1000,
     ...(sampled ? sampledFields(observation, parts) : {}),
+    ...(sampled || (lineage !== null && lineage.totals.ended > 0 && lineage.totals.whole)
+      ? transfers(observation)
+      : {}),
     processes: seen ? Math.max(observation.counts.seen, lineage?.totals.processes ?? 0) : null,
     metrics: {
       ...parts.metrics,
@@ -129,19 +132,24 @@ function ofGroup(ends: FootprintEnds): Bracket {
 
 const asBytes = (sum: number): number => Math.min(sum, RECORD_LIMITS.bytes);
 
-function sampledFields(
-  observation: Observation,
-  { status, description }: Pick<RecordParts, 'status' | 'description'>,
-): Partial<JobRecord> {
-  const { counts, sums, series } = observation;
-  const grouped = description.group !== null;
+function transfers({ sums }: Observation): Partial<JobRecord> {
   return {
-    max_processes: observation.maxProcesses,
-    max_threads: observation.maxThreads,
     read_bytes: asBytes(sums.readBytes),
     written_bytes: asBytes(sums.writtenBytes),
     read_chars: asBytes(sums.readChars),
     written_chars: asBytes(sums.writtenChars),
+  };
+}
+
+function sampledFields(
+  observation: Observation,
+  { status, description }: Pick<RecordParts, 'status' | 'description'>,
+): Partial<JobRecord> {
+  const { counts, series } = observation;
+  const grouped = description.group !== null;
+  return {
+    max_processes: observation.maxProcesses,
+    max_threads: observation.maxThreads,
     claimed_by_tree_only: grouped ? counts.treeOnly : null,
     claimed_by_group_only: grouped ? counts.groupOnly : null,
     samples: observation.samples,

@@ -420,7 +420,10 @@ export class JobSampler {
     this.fresh.push(toStored(readings, this.sums, sampling.startMs, this.largestKept));
   }
 
-  /** Counts the processes that are alive by the events, and raises the CPU time to theirs plus the exit records'. */
+  /**
+   * Counts the processes that are alive by the events, and raises the CPU time to theirs plus the exit records', the I/O
+   * to the exit records': readings of I/O don't tell that of waited-for children apart.
+   */
   private sumUpLiving(lineage: Lineage, readings: TickReadings): void {
     let own = 0;
     this.living = 0;
@@ -429,7 +432,13 @@ export class JobSampler {
       this.living++;
       own += counters.cpu - counters.childCpu;
     }
-    const ended = (lineage.totals().sums.cpuNs / 1e9) * TICKS_PER_SECOND;
-    this.sums = largest(this.sums, { ...NO_SUMS, cpu: own + ended });
+    const { cpuNs, readChars, writeChars, readBytes, writeBytes } = lineage.totals().sums;
+    this.sums = largest(this.sums, {
+      cpu: own + (cpuNs / 1e9) * TICKS_PER_SECOND,
+      readChars,
+      writtenChars: writeChars,
+      readBytes,
+      writtenBytes: writeBytes,
+    });
   }
 }

@@ -94,18 +94,25 @@ describe('the sampler of a job', () => {
     assert.deepEqual([rssByteMs, longestGapMs, samples], [KIB * 1000 * 3000, 2000, 3]);
   });
 
-  it('counts a process once that ended after two sweeps, before either was settled', () => {
+  it('counts a process once that ended after two sweeps, before either was settled, with all its I/O', () => {
     const { sampler, tree } = newJob();
     sampler.start(100, START);
     sampler.listen();
     tree.set(101, { ppid: 100, cpu: 80 });
     sampler.heard([fork(1, 1, 100), exec(2, 100), fork(3, 100, 101), exec(4, 101)]);
     const [first, second] = [sampler.tick(START + 100, false), sampler.tick(START + 200, false)];
-    sampler.heard([exit(monotonicUs(), 101, exitAccount({ cpuNs: 800_000_000, minorFaults: 1 }))]);
+    const io = { readChars: 2048, writeChars: 3072, readBytes: 4096, writeBytes: 8192 };
+    sampler.heard([exit(monotonicUs(), 101, exitAccount({ cpuNs: 800_000_000, minorFaults: 1, ...io }))]);
     for (const tick of [first, second]) assert.deepEqual(sampler.settle(tick), []);
     const { sums, lineage } = sampler.observation();
     assert.deepEqual([lineage?.totals.processes, lineage?.totals.ended, lineage?.living], [2, 1, 1]);
-    assert.equal(sums.cpu, 80);
+    assert.deepEqual(sums, {
+      cpu: 80,
+      readChars: io.readChars,
+      writtenChars: io.writeChars,
+      readBytes: io.readBytes,
+      writtenBytes: io.writeBytes,
+    });
     const none = { addressSpace: Infinity, rootRss: Infinity, othersRss: Infinity };
     assert.deepEqual(lineage?.upper(none).rss.open, ['exec'], 'no process of unknown origin');
   });
