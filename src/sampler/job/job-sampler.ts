@@ -1,6 +1,7 @@
 import { KIB } from '../../base/units';
 import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
+import { mergedPages } from '../../sources/proc/ksm';
 import type { DescriptorBudget } from '../../sources/proc/process-files';
 import { integer, map, nullable, number, object, type ValueOf } from '../../base/shape';
 import type { StoredSample } from '../node-store/sample-table';
@@ -241,7 +242,8 @@ export class JobSampler {
       anonymous > lowerEnd(peaks, 'footprint') || rssSwap > lowerEnd(peaks, 'rssSwap');
     const readings = this.processes.tick(atMs, scanAll, rising, last);
     const { counters, memory } = readings;
-    observe(peaks, memory, atMs);
+    const { precision, merged = mergedPages } = this.rules;
+    observe(peaks, memory, atMs, () => merged() * precision.pageSize);
     this.resolveImages(new Map(readings.resolved));
     if (this.processes.hearsEvents) this.unsettled.push(readings.sweep);
     if (readings.execs > 0) openEnd(peaks, 'exec');

@@ -202,14 +202,36 @@ function considerMarks(state: PeakState, rss: Candidate, vmem: Candidate): void 
 
 const NO_ERROR = (): number => 0;
 
-/** Takes the readings of one tick (`at`: ms since the epoch). */
-export function observe(state: PeakState, readings: readonly MemoryReading[], at: number): void {
+/** Anonymous memory of all executed images, or of one copy, less what KSM has merged, if that may raise the bound. */
+function considerFootprint(
+  state: PeakState,
+  images: Candidate,
+  copy: MemoryReading | null,
+  mergedBytes: () => number,
+): void {
+  const best = state.best.footprint;
+  if (best !== null && Math.max(images.certain, copy?.anonymous ?? 0) <= least(best)) return;
+  const merged = mergedBytes();
+  const rest = partOf(Math.max(0, images.certain - merged), images.slack);
+  consider(state, 'footprint', { ...images, certain: rest.bytes, slack: rest.slack });
+  if (copy === null) return;
+  const part = partOf(Math.max(0, copy.anonymous - merged), copy.slack);
+  consider(state, 'footprint', oneCandidate(part, images.at, copy.command, 'sample', copy.id));
+}
+
+/** Takes the readings of one tick (`at`: ms since the epoch). `mergedBytes`: how much of it KSM may show repeatedly. */
+export function observe(
+  state: PeakState,
+  readings: readonly MemoryReading[],
+  at: number,
+  mergedBytes: () => number = NO_ERROR,
+): void {
   const rss = sumCandidate(readings, at, (reading) => reading.rss);
   const rssSwap = sumCandidate(readings, at, (reading) => reading.rssSwap);
   // The kernel counts address space exactly.
   const vmem = sumCandidate(readings, at, (reading) => reading.vmem, NO_ERROR);
   // The pages of a forked copy may be its parent's: only executed images can be added up. No page of one image is twice.
-  const footprint = sumCandidate(readings, at, (reading) => (reading.pending ? 0 : reading.anonymous));
+  const images = sumCandidate(readings, at, (reading) => (reading.pending ? 0 : reading.anonymous));
   const copy = readings.reduce<MemoryReading | null>(
     (most, reading) => (reading.pending && reading.anonymous > (most?.anonymous ?? 0) ? reading : most),
     null,
@@ -218,9 +240,7 @@ export function observe(state: PeakState, readings: readonly MemoryReading[], at
   consider(state, 'rssSwap', rss);
   consider(state, 'rssSwap', rssSwap);
   consider(state, 'vmem', vmem);
-  consider(state, 'footprint', footprint);
-  if (copy !== null)
-    consider(state, 'footprint', oneCandidate(partOf(copy.anonymous, copy.slack), at, copy.command, 'sample', copy.id));
+  considerFootprint(state, images, copy, mergedBytes);
   for (const reading of readings) {
     if (!mayRaise(state, reading)) continue;
     const image = reading.pending ? reading.id : undefined;

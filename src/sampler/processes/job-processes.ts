@@ -24,6 +24,8 @@ export interface ClaimRules {
   readonly notBefore: number;
   readonly precision: CounterPrecision;
   readonly sharesAddressSpace: (pid: number, other: number) => boolean | null;
+  /** Pages that KSM has merged; left out: this machine's. */
+  readonly merged?: () => number;
   /** Left out: the job scans by itself. */
   readonly machine?: MachineScan;
 }

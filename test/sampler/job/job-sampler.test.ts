@@ -67,6 +67,15 @@ describe('the sampler of a job', () => {
     );
   });
 
+  it('counts pages that KSM has merged once in the footprint', () => {
+    const { sampler, tree, at } = newJob(20, { merged: () => 100 });
+    sampler.start(100, START);
+    tree.set(100, { rss: 1000, anonymous: 800 });
+    at(0);
+    const { footprint, rss } = sampler.observation().peaks.best;
+    assert.deepEqual([footprint?.certain, rss?.certain], [400 * KIB, 1000 * KIB]);
+  });
+
   it('integrates memory over time', () => {
     const { sampler, tree, at } = newJob();
     sampler.start(100, START);

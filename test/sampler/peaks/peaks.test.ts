@@ -100,6 +100,27 @@ describe('peaks', () => {
     assert.ok(bracket(state, 'footprint')?.open.includes('no-page-accounting'));
   });
 
+  it('count pages that KSM has merged once in the footprint, and ask how many only where it would rise', () => {
+    const state = newPeaks();
+    let asked = 0;
+    for (const [anonymous, merged] of [
+      [40, 30],
+      [60, 45],
+      [20, 0],
+      [10, 0],
+    ] as const)
+      observe(state, [reading('a', 100, { anonymous }), reading('b', 100, { anonymous: 10 })], NOW, () => {
+        asked++;
+        return merged;
+      });
+    assert.equal(lower(state, 'footprint'), 30);
+    assert.equal(asked, 3);
+    observe(state, [reading('c', 100, { pending: true, anonymous: 90 })], NOW, () => 50);
+    resolveAll(state, new Map([['c', true]]));
+    assert.equal(lower(state, 'footprint'), 40);
+    assert.equal(lower(state, 'rss'), 200);
+  });
+
   it('have no upper bound, and give each reason once', () => {
     const state = seen([reading('a', 100)]);
     openEnd(state, 'exec');
