@@ -87,6 +87,13 @@ export const BRACKET_CASES: readonly BracketCase[] = [
     REPLACED,
   ),
   bracketCase(
+    'a copy with memory of its own, then a program',
+    'exec-chain',
+    'mib=24 images=2 peak=0 hold=1200 how=child',
+    'mib=160 images=2 peak=0 hold=1200 how=child',
+    REPLACED,
+  ),
+  bracketCase(
     'a chain in an orphan',
     'exec-chain',
     'mib=16 images=4 peak=1 hold=40 how=orphan',
