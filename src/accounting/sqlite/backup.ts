@@ -71,8 +71,8 @@ function requireSound(path: string, copy: string, to: string): void {
 }
 
 /**
- * Copies the SQLite store at `path`, as it is at one moment, to the file `to`, which is there whole and sound or not at all.
- * Meanwhile others read the store, but do not write to it. Resolves to the size of the copy (bytes); null: interrupted.
+ * Copies the SQLite store at `path`, as it is at one moment, to the file `to`, which is there whole and sound or not at
+ * all. Meanwhile others read the store, but do not write to it. Resolves to the size of the copy (bytes); null: interrupted.
  * Rejects with StoreError, or with UserError if the copy can't be written. `onProgress`: in MiB.
  */
 export async function backUp(path: string, to: string, work: LongWork): Promise<number | null> {

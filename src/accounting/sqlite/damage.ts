@@ -4,7 +4,7 @@ import { openForReading } from './database/open';
 /** A file of this size is read in a few seconds from a network file system; writers wait as long. */
 const MOST_BYTES = 256 * MIB;
 
-/** What SQLite finds wrong in a file, in one line; null: nothing, or the file is larger than `most`. Throws StoreError. */
+/** What SQLite finds wrong in a file, in a line; null: nothing, or it has more than `most` bytes. Throws StoreError. */
 export function sqliteDamage(path: string, most = MOST_BYTES): string | null {
   const db = openForReading(path);
   const number = (pragma: string): number => Number(db.pragma(pragma, { simple: true }));

@@ -9,9 +9,9 @@ import type { Bracket, BracketSource, OpenReason } from '../../record/record';
  * Lower bound: a value that the quantity really had at some moment.
  *  - A sum over processes is taken from two sweeps, for each process the smaller reading: readings are not
  *    simultaneous, and memory that passes from one process to another between two of them would count twice.
- *  - An image between fork and its first exec is a copy-on-write copy of its parent. It counts only if it never
- *    execs or had memory of its own (JobProcess), which is known later: until then its part of the sum is *pending*. A tick is kept as a candidate while
- *    its pending part could still make it the largest.
+ *  - An image between fork and its first exec is a copy-on-write copy of its parent. It counts only if it never execs or
+ *    had memory of its own (JobProcess), which is known later: until then its part of the sum is *pending*. A tick is
+ *    kept as a candidate while its pending part could still make it the largest.
  *  - A vfork child shares its parent's address space and is not a second one; callers leave it out.
  *  - The high-water mark of one address space is a lower bound of every sum that contains it.
  *
@@ -274,7 +274,8 @@ export function observeMaxRss(state: PeakState, bytes: number, slack: number): v
 }
 
 /**
- * Applies the fates of pending images. true: the image never executed anything or had memory of its own; false: it was only a copy of its parent. Pass all fates at once: every call makes each candidate anew.
+ * Applies the fates of pending images. true: the image never executed anything or had memory of its own; false: it was
+ * only a copy of its parent. Pass all fates at once: every call makes each candidate anew.
  */
 export function resolveAll(state: PeakState, fates: ReadonlyMap<string, boolean>): void {
   if (fates.size === 0) return;

@@ -23,9 +23,9 @@ import { Interval, ProcessLife, NOTHING, type HighWaterMarks } from './interval-
  *  - A program exists a little before its exec event, and a reading may show it by then: its marks are a program's,
  *    and within an interval a program counts from the start of the interval, or of its process.
  *  - When a process that had executed a program executes another, the mark of the first is lost, as is that of a copy
- *    that counts; what it grew to since its last reading is *unknown*. As a reading just before an exec event may already
- *    be of the new program, the interval before is unknown for that process, too; so are those around a reading that shows another program without
- *    an event. An exec, too, is assumed to last no longer than from one sweep to the next.
+ *    that counts; what it grew to since its last reading is *unknown*. As a reading just before an exec event may
+ *    already be of the new program, the interval before is unknown for that process, too; so are those around a reading
+ *    that shows another program without an event. An exec, too, is assumed to last no longer than from one sweep to the next.
  *  - An unknown mark is at most the address space limit (no program holds more pages than it may map); for resident
  *    memory also at most `ru_maxrss` of the job's first process, if the kernel added this process's figures to it. If
  *    neither is known, the upper bound stays open: "exec".
