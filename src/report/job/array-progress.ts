@@ -36,8 +36,8 @@ export function progressOf(
     const waits = waiting.has(task ?? 0);
     if (waits && isNewer && counts.to_come !== null) counts.to_come -= 1;
     if (waits && !isNewer) continue;
-    const runsAgain = !isNewer && listed.running.has(task ?? 0);
-    if (runsAgain || latest.some(({ status }) => status === 'running')) counts.running += 1;
+    const runs = isNewer ? latest.some(({ status }) => status === 'running') : listed.running.has(task ?? 0);
+    if (runs) counts.running += 1;
     else counts.ended += 1;
   }
   for (const task of listed?.running ?? []) if (!tasks.has(task)) counts.running += 1;

@@ -73,6 +73,15 @@ describe('the progress of an array job', () => {
     assert.deepEqual([ended, running, waiting], [1, 2, 3]);
   });
 
+  it('counts a task that the newer lists no longer have as ended', () => {
+    assert.deepEqual(progressOf(runs, listed('', '5-6:1')), {
+      ...progressOf(runs, null),
+      ended: 4,
+      running: 0,
+      to_come: 2,
+    });
+  });
+
   it('follows a record that is newer than the lists', () => {
     const newer = asRuns([task(1, 'finished', -5), task(2, 'running', -5), task(3, 'finished')]);
     const { ended, running, to_come: waiting } = progressOf(newer, listed('1', '2-10:1'));
