@@ -17,8 +17,11 @@ export interface AskedJobs {
 
 export const NOBODY_ASKED: AskedJobs = { jobs: [], problem: null };
 
-/** Exit statuses by which a job asks to be run again (99) or put into the error state (100) (sge_diagnostics(1)). */
-const ASKS_AGAIN: ReadonlySet<number | null> = new Set([99, 100]);
+/**
+ * Exit statuses of runs that another may follow. By 99 a job asks to be run again, by 100 to be put into the error state
+ * (sge_diagnostics(1)); Grid Engine kills a run to reschedule the job (137); a run that failed to start has none.
+ */
+const MAY_RUN_AGAIN: ReadonlySet<number | null> = new Set([99, 100, 137, null]);
 
 /** Whether another run was to follow: the job was rescheduled or migrated, or asked for that (99). */
 export const wasToRunAgain = ({ failed, exit_status: status }: Pick<JobRecord, 'exit_status' | 'failed'>): boolean =>
@@ -26,7 +29,7 @@ export const wasToRunAgain = ({ failed, exit_status: status }: Pick<JobRecord, '
 
 const mayRunAgain = (record: Pick<JobRecord, 'status' | 'exit_status' | 'failed'>): boolean =>
   record.status !== 'running' &&
-  (endUnseen(record) || ASKS_AGAIN.has(record.exit_status) || (record.failed ?? 0) !== 0);
+  (endUnseen(record) || MAY_RUN_AGAIN.has(record.exit_status) || (record.failed ?? 0) !== 0);
 
 /** Whether Grid Engine may still list the job: there is no record, or another run may follow the last. */
 function mayBeUnfinished({ cluster, newer, runs }: JobReport, now: Date): boolean {

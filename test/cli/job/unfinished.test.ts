@@ -18,15 +18,23 @@ const config = join(directory, 'settings.toml');
 const HELD = 9001;
 const FAILED = 9002;
 const ARRAY = 9004;
+const AGAIN = 9005;
+const UNSTARTED = 9006;
 const array = [
   waiting(ARRAY, { tasks: '6-100:2', state: 'qw' }),
   waiting(ARRAY, { tasks: '5', state: 'Eqw' }),
   waiting(ARRAY, { tasks: '7', state: 'hqw' }),
 ];
+const again = [waiting(AGAIN, { state: 'Rq' }), waiting(UNSTARTED, { state: 'Eqw' })];
 const mine = waiting(9003, { name: 'mine', owner: userInfo().username });
 
 /** Exit status 100 has put this job into the error state. */
 const failed = { ...ordinary, job_id: FAILED, run_id: '9.9002.1', exit_status: 100, ended_at: '2026-11-21T11:00:00Z' };
+
+/** Grid Engine killed this run to run the job again, which waits now. No accounting line was imported yet. */
+const rescheduled = { ...failed, job_id: AGAIN, run_id: '9.9005.1', exit_status: 137, signal: 9, failed: null };
+/** This job's start failed: it has no exit status. */
+const unstarted = { ...failed, job_id: UNSTARTED, run_id: '9.9006.1', exit_status: null, signal: null, failed: null };
 
 /** Grid Engine has suspended this job, as the admin has its queue. */
 const suspended = { ...running, cluster: snapshot().cluster, revision: Date.UTC(2026, 10, 21, 11, 59, 50) };
@@ -40,9 +48,17 @@ before(async () => {
   writeFileSync(config, `accounting = "${database}"\nserve_socket = "${directory}/s"\nrun_dir = "${directory}"\n`);
   const store = openSqliteStore(database, 0o600);
   assert.ok(
-    (await store.merge([failed, ordinary, suspended, killed, { ...killed, trust: 'accounting' }])).every(
-      ({ ok }) => ok,
-    ),
+    (
+      await store.merge([
+        failed,
+        rescheduled,
+        unstarted,
+        ordinary,
+        suspended,
+        killed,
+        { ...killed, trust: 'accounting' },
+      ])
+    ).every(({ ok }) => ok),
   );
   await store.close();
 });
@@ -58,7 +74,13 @@ async function job(words: readonly string[], options: Partial<JobOptions> = {}):
     if (args[0] === '-j') return { items: (args[1] ?? '').split(',').map((id) => aDetail(Number(id))) };
     return { items: args.includes('ho') ? [waiting(HELD)] : [] };
   });
-  const pending = [waiting(HELD, { state: 'hqw', owner: 'bob' }), waiting(FAILED, { state: 'Eqw' }), mine, ...array];
+  const pending = [
+    waiting(HELD, { state: 'hqw', owner: 'bob' }),
+    waiting(FAILED, { state: 'Eqw' }),
+    ...again,
+    mine,
+    ...array,
+  ];
   const live: LiveSources = {
     ...fakeLiveSources(
       snapshot({ hosts: answer([host('node01')]), running: answer([suspendedRow]), pending: answer(pending) }),
@@ -91,6 +113,8 @@ describe('qmemacct job for a job that has not ended', () => {
   it('shows above the last run that the job waits again', async () => {
     const { terminal } = await job([String(FAILED)]);
     assert.match(terminal.output(), /qmod -cj 9002[^]*Data quality/);
+    assert.match((await job([String(AGAIN)])).terminal.output(), /^Job 9005 .* waiting,[^]*Data quality/);
+    assert.match((await job([String(UNSTARTED)])).terminal.output(), /qmod -cj 9006[^]*Data quality/);
   });
 
   it('asks Grid Engine nothing about a job that has ended well, or with --accounting or --at', async () => {
