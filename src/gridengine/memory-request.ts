@@ -27,12 +27,18 @@ export interface MemoryRequest {
 /**
  * The memory complexes that `config` has, in the order asked for. Others (`mem_free`, a site's own) are never there;
  * the accounting category or qstat has them. `requestBytes` is 0 where a managed consumable with default 0 was not
- * requested.
+ * requested. `isPerHost`: whether a complex is a consumable HOST, which `config` does not show.
  */
-export function memoryRequests(config: SpoolConfig, complexes: readonly string[]): readonly MemoryRequest[] {
+export function memoryRequests(
+  config: SpoolConfig,
+  complexes: readonly string[],
+  isPerHost: (complex: string) => boolean = () => false,
+): readonly MemoryRequest[] {
   return complexes.flatMap((complex) => {
     const limit = limitOf(config, complex);
-    return limit === null ? [] : [scaleRequest(complex, limit, config.hostSlots ?? 1)];
+    if (limit === null) return [];
+    const per = limit.per === 'slot' && isPerHost(complex) ? 'host' : limit.per;
+    return [scaleRequest(complex, { ...limit, per }, config.hostSlots ?? 1)];
   });
 }
 

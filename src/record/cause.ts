@@ -4,7 +4,7 @@ import type { GridEngineAccount, JobRecord } from './record';
 import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit } from './job-end';
 import { limitsHold } from './job-name';
 import { figureOf, judgedEnd, shareOf } from './peak-figure';
-import { execdLimit, isBelowAnyProgram } from './request';
+import { execdLimit, isBelowAnyProgram, processLimit } from './request';
 
 /** From this share of the limit on, a peak counts as at its limit: a refused allocation raises no peak. */
 export const CLOSE_TO_LIMIT = 0.9;
@@ -129,7 +129,7 @@ function isOutOfMemory(record: JobRecord): boolean {
 /** null: the job ended well or never started, or how it ended is not known. */
 export function memoryEnd(record: JobRecord): MemoryEnd | null {
   if (!endedBadly(record) || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
-  const limit = record.h_vmem?.limit_bytes ?? 0;
+  const limit = processLimit(record) ?? 0;
   const limitTogether = execdLimit(record) ?? 0;
   const peak = record.peak_rss_swap ?? record.peak_rss;
   const held = peak === null ? countedByGridEngine(record) : judgedEnd(peak);

@@ -75,19 +75,33 @@ export function isBelowAnyProgram({ h_vmem: asked }: Pick<JobRecord, 'h_vmem'>):
   return asked !== null && asked.request_bytes !== null && asked.request_bytes < LEAST_ADDRESS_SPACE;
 }
 
+type OfSlots = Requests & Pick<JobRecord, 'host_slots' | 'slots'>;
+
+const forSlotsOf = ({ host_slots, slots }: OfSlots, bytes: number): number =>
+  bytesForSlots(bytes, host_slots ?? slots ?? 1);
+
+/**
+ * Bytes of address space that h_vmem allows each process of a record; null: no limit, or none known. A consumable HOST
+ * is reserved once on each host, but the shepherd does not know it, and multiplies the request by the slots; of a slave
+ * task, Open Cluster Scheduler, which alone has HOST, knows no slots.
+ */
+export function processLimit(record: OfSlots & Pick<JobRecord, 'pe_task_id'>): number | null {
+  const { request_bytes: bytes = null, limit_bytes: limit = null, per } = record.h_vmem ?? {};
+  return per === 'host' && bytes !== null && record.pe_task_id === null
+    ? forSlotsOf(record, Math.max(bytes, LEAST_ADDRESS_SPACE))
+    : limit;
+}
+
 /**
  * Bytes with which execd compares what all processes of a record hold on its host; null: no limit, or none known. execd
- * multiplies even a request per job by the slots (execd_ck_to_do.c), while the kernel's limit on each process is then
- * the request itself, and never below the shepherd's least (setrlimits.c).
+ * multiplies even a request per job or host by the slots (execd_ck_to_do.c), while the kernel's limit on each process
+ * is, per job, the request itself, and never below the shepherd's least (setrlimits.c).
  */
-export function execdLimit(
-  record: Requests & Pick<JobRecord, 'host_slots' | 'slots'>,
-  complex: string = H_VMEM,
-): number | null {
+export function execdLimit(record: OfSlots, complex: string = H_VMEM): number | null {
   const asked = requestFor(record, complex);
   const bytes = asked?.request_bytes ?? null;
-  return bytes !== null && (asked?.per === 'job' || bytes < LEAST_ADDRESS_SPACE)
-    ? bytesForSlots(bytes, record.host_slots ?? record.slots ?? 1)
+  return bytes !== null && (asked?.per !== 'slot' || bytes < LEAST_ADDRESS_SPACE)
+    ? forSlotsOf(record, bytes)
     : (asked?.limit_bytes ?? null);
 }
 

@@ -71,6 +71,16 @@ describe('killedByMemory', () => {
     is(true, { exit_status: 1, h_vmem, peak_process_vmem: openBracket(3.9 * GIB, null, null) });
   });
 
+  it('takes a request per host times the slots for the limit, of a slave task on each process the request alone', () => {
+    const h_vmem = { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'host' } as const;
+    is(false, { ...KILLED, h_vmem, peak_rss_swap: openBracket(8 * GIB, null, null) });
+    is(true, { ...KILLED, h_vmem, peak_rss_swap: openBracket(15 * GIB, null, null) });
+    const refused = { exit_status: 1, h_vmem, peak_process_vmem: openBracket(3.9 * GIB, null, null) };
+    is(false, refused);
+    is(true, { ...refused, pe_task_id: '1.node02' });
+    is(true, { ...refused, peak_process_vmem: openBracket(15.9 * GIB, null, null) });
+  });
+
   it("judges a slave task that execd killed between two samples by the task's own accounting line", () => {
     const task = {
       ...KILLED,

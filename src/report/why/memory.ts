@@ -5,7 +5,7 @@ import { enforcersOf, limitsAddressSpace } from '../../gridengine/memory-complex
 import { DIALECT_FACTS, memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/dialect';
 import { requestedMemory } from '../../gridengine/category-requests';
 import type { Bracket, JobRecord } from '../../record/record';
-import { complexOf, execdLimit, limitOf, limitsCgroup } from '../../record/request';
+import { complexOf, execdLimit, limitOf, limitsCgroup, processLimit } from '../../record/request';
 import { needOf } from '../advice/fit';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
@@ -182,7 +182,7 @@ const ITS_MESSAGES = "the program's own messages (out of memory, bad_alloc, Memo
 function addressSpaceLimit({ subject, dialect }: BadEnd): number | null {
   const asked = subject.h_vmem;
   const ofSlot = subject.pe_task_id !== null && asked?.per === 'slot' && DIALECT_FACTS[dialect].limitsTasksToASlot;
-  return (ofSlot ? asked.request_bytes : asked?.limit_bytes) ?? null;
+  return ofSlot ? asked.request_bytes : processLimit(subject);
 }
 
 /** The limit at which the kernel refuses memory to each process of the subject, and how much was used of it. */

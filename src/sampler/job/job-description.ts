@@ -53,9 +53,10 @@ export function undescribed(task: number, note: string): JobDescription {
   return { fields: NOTHING, host: null, group: null, systemd: null, array: task > 0, notes: [note] };
 }
 
-function requests(config: SpoolConfig, complexes: Iterable<string>): Record<string, MemoryRequest> {
+function requests(config: SpoolConfig, rules: RequestRules): Record<string, MemoryRequest> {
   const result: Record<string, MemoryRequest> = {};
-  for (const request of memoryRequests(config, [...complexes])) {
+  const isPerHost = (complex: string): boolean => rules.per(complex) === 'host';
+  for (const request of memoryRequests(config, [...rules.recorded], isPerHost)) {
     if (request.state === 'unlimited') continue;
     result[request.complex] = {
       request_bytes: request.requestBytes,
@@ -133,7 +134,7 @@ export function describeJob(
       fields: { ...NOTHING, h_vmem: limitInForce(run.addressSpaceKib) },
       notes: [`Grid Engine's config file may be forged (${suspicious[0] ?? ''}): nothing was taken from it.`],
     };
-  const { h_vmem: hVmem = null, ...others } = requests(config, rules.recorded);
+  const { h_vmem: hVmem = null, ...others } = requests(config, rules);
   return {
     ...common,
     host: config.host,

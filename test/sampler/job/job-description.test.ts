@@ -16,7 +16,8 @@ import {
 import { LONGEST_SCRIPT, programDigest } from '../../../src/gridengine/program';
 import { sampleConfig, samplePeTaskConfig, sampleUsage } from '../../gridengine/spool-samples';
 import { temporaryDirectory } from '../../support/temporary-directory';
-import { USUAL_RULES } from '../../../src/record/request-rules';
+import { RequestRules, USUAL_RULES } from '../../../src/record/request-rules';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 
 const GIB = 2 ** 30;
 const RUN = { job: 1516, task: 0, addressSpaceKib: null };
@@ -130,6 +131,13 @@ describe('describeJob', () => {
       h_rss: { request_bytes: 2 ** 20, limit_bytes: 2 ** 21, per: 'slot' },
     });
     assert.equal(described(sampleConfig({ h_vmem: 'INFINITY' })).fields.h_vmem, null);
+    // Which consumables are HOST, `config` does not say.
+    const rules = new RequestRules({ ...DEFAULT_SETTINGS, host_complexes: ['h_vmem'] });
+    assert.deepEqual(describeJob(sampleConfig({ h_vmem: '4G' }), RUN, rules).fields.h_vmem, {
+      request_bytes: 4 * GIB,
+      limit_bytes: 4 * GIB,
+      per: 'host',
+    });
   });
 
   it('has the limit in force where the shepherd sets more than was requested', () => {
