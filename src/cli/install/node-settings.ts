@@ -71,6 +71,13 @@ function requireNoLostLink(path: string): void {
   );
 }
 
+/** Lists whose order means nothing. */
+const UNORDERED: ReadonlySet<keyof Settings> = new Set(['job_complexes', 'host_complexes'] as const);
+
+function comparable(key: keyof Settings, value: unknown): string {
+  return JSON.stringify(UNORDERED.has(key) && Array.isArray(value) ? [...(value as unknown[])].sort() : value);
+}
+
 /**
  * Settings of a node: the file's if there is one, else those of the options, the cell, and the defaults. Throws
  * SettingsError if options or cell give an invalid value, CommandError if the file is a dangling link.
@@ -84,11 +91,10 @@ export function chooseNodeSettings(path: string, given: Partial<Settings>, cell:
   const settings = loadSettings(path);
   const keys = Object.keys(chosen) as (keyof Settings)[];
   const differences = keys
-    .map((key) => [key, JSON.stringify(settings[key]), JSON.stringify(chosen[key])] as const)
-    .filter(([, own, other]) => own !== other)
+    .filter((key) => comparable(key, settings[key]) !== comparable(key, chosen[key]))
     .map(
-      ([key, own, other]) =>
-        `${path}: keeps ${key} = ${own}, not ${other} (${key in given ? 'option' : "the cell's"}); change the file if you want that`,
+      (key) =>
+        `${path}: keeps ${key} = ${JSON.stringify(settings[key])}, not ${JSON.stringify(chosen[key])} (${key in given ? 'option' : "the cell's"}); change the file if you want that`,
     );
   return { settings, text: null, differences };
 }

@@ -261,6 +261,12 @@ describe('install --node', asRoot, () => {
     assert.equal(chosen.differences.length, 2);
     assert.match(chosen.differences.join('\n'), /keeps accounting = .*, not "\/here\/a.db" \(option\)/);
     assert.match(chosen.differences.join('\n'), /keeps cluster = "", not "main" \(the cell's\)/);
+    writeFileSync(host.settingsPath, 'host_complexes = ["a", "b"]\nrequest_complex = ["a", "b"]\n');
+    const lists = { host_complexes: ['b', 'a'], request_complex: ['b', 'a'] };
+    assert.match(
+      chooseNodeSettings(host.settingsPath, {}, lists).differences.join('\n'),
+      /^.*: keeps request_complex.*$/,
+    );
   });
 
   it('refuses a configuration that is a link to a missing file', () => {
