@@ -70,7 +70,7 @@ export function scaleRequest(complex: string, limit: ResourceLimit, slots: numbe
   const base = { complex, per: limit.per };
   if (!parsed.ok || parsed.value < 0) return { ...base, state: 'unreadable', requestBytes: null, limitBytes: null };
   if (!Number.isFinite(parsed.value)) return { ...base, state: 'unlimited', requestBytes: null, limitBytes: null };
-  const bytes = Math.min(Math.trunc(parsed.value), MOST_BYTES);
+  const bytes = Math.min(Math.trunc(parsed.value / (limit.isMultiplied === true ? slots : 1)), MOST_BYTES);
   return {
     ...base,
     state: 'limited',

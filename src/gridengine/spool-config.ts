@@ -12,6 +12,8 @@ export interface ResourceLimit {
   readonly text: string;
   /** Consumables of kind JOB are not multiplied by slots. */
   readonly per: Per;
+  /** Whether the value is for all slots on the host together. */
+  readonly isMultiplied?: boolean;
 }
 
 /**
@@ -138,13 +140,22 @@ export function identityMismatches(
   return mismatches;
 }
 
+/**
+ * Where a parallel environment has `daemon_forks_slaves` or `master_forks_slaves` (as those that it ships for MPI), Open
+ * Cluster Scheduler writes a limit times the slots on the host, in a form of its own and, of all but the first, behind
+ * those before it: `h_vmem=2.051G`, `s_data=2.051G2.637G` for 700M and 900M on three slots. Nobody types three decimals.
+ */
+const MULTIPLIED = /^(?:\d+\.\d{3}[KMGT]?)*?(\d+\.\d{3}[KMGT]?)$/;
+
 function readLimits(values: ReadonlyMap<string, string>): SpoolConfig['limits'] {
+  const mayMultiply = values.has('usage_collection') && textOrNull(values.get('pe')) !== null;
   return new Map(
-    MEMORY_LIMITS.flatMap((name) => {
+    MEMORY_LIMITS.flatMap((name): [string, ResourceLimit][] => {
       const text = values.get(name);
-      return text === undefined
-        ? []
-        : [[name, { text, per: values.get(`${name}_is_consumable_job`) === '1' ? 'job' : 'slot' }]];
+      if (text === undefined) return [];
+      const ofHost = mayMultiply ? MULTIPLIED.exec(text)?.[1] : undefined;
+      if (ofHost !== undefined) return [[name, { text: ofHost, per: 'slot', isMultiplied: true }]];
+      return [[name, { text, per: values.get(`${name}_is_consumable_job`) === '1' ? 'job' : 'slot' }]];
     }),
   );
 }

@@ -14,6 +14,22 @@ function config(changes: Readonly<Record<string, string | null>> = {}): SpoolCon
 }
 
 describe('memoryRequests', () => {
+  it('has the request of one slot where Open Cluster Scheduler writes that of all slots', () => {
+    const sizes = (changes: Record<string, string>, first = 'usage_collection=3\n'): readonly number[] => {
+      const values = { host_slots: '3', h_vmem: '2.051G', s_data: '2.051G2.637G', ...changes };
+      const parsed = parseSpoolConfig(first + sampleConfig(values));
+      assert.ok(parsed.ok);
+      const found = memoryRequests(parsed.value, ['h_vmem', 's_data']);
+      return found.flatMap(({ requestBytes, limitBytes }) =>
+        [requestBytes, limitBytes].map((bytes) => Math.round((bytes ?? 0) / 1024 ** 2)),
+      );
+    };
+    assert.deepEqual(sizes({}), [700, 2100, 900, 2700]);
+    assert.deepEqual(sizes({ h_vmem: '700M', s_data: '900M' }), [700, 2100, 900, 2700]);
+    assert.deepEqual(sizes({ pe: 'none' }).slice(0, 2), [2100, 6301]);
+    assert.deepEqual(sizes({}, '').slice(0, 2), [2100, 6301], 'another Grid Engine');
+  });
+
   it('multiplies a request per slot by the slots of this host', () => {
     assert.deepEqual(memoryRequests(config(), ['h_vmem']), [
       { complex: 'h_vmem', state: 'limited', requestBytes: gib, limitBytes: 2 * gib, per: 'slot' },
