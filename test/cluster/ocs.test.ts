@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { MIB } from '../../src/base/units';
+import { memoryRequests } from '../../src/gridengine/memory-request';
 import { parseSpoolConfig } from '../../src/gridengine/spool-config';
 import { parseAccountingLine } from '../gridengine/parse-accounting-line';
 import { clusterObstacle, upCell, type Cell } from './cell';
@@ -74,6 +76,26 @@ async function requests(cell: Cell): Promise<void> {
   const line = parseAccountingLine(readFileSync(cell.layout.accounting, 'utf8').trim().split('\n').at(-1) ?? '');
   const category = '-scope master -hard -l h_vmem=419430400 -scope slave -hard -l h_vmem=209715200 -pe tight 2';
   assert.equal(line.ok && line.value.category, category);
+}
+
+/** Where the parallel environment's daemons fork the tasks, `config` has requests times the slots, one behind the other. */
+async function requestsOfForks(cell: Cell): Promise<void> {
+  const plain = await cell.check(cell.master, [client('qconf'), '-sp', 'smp']);
+  const forks = plain.replace(/^pe_name .*/m, 'pe_name forks').replace(/^(daemon_forks_slaves) .*/m, '$1 TRUE');
+  await cell.qconfFile('-Ap', 'forks', forks);
+  const listed = await cell.qconf(['-aattr', 'queue', 'pe_list', 'forks', 'all.q']);
+  assert.equal(listed.status, 0, listed.stderr);
+  const output = join(cell.layout.home(USER), 'forks.out');
+  const words = ['-o', output, '-j', 'y', '-pe', 'forks', '3', '-l', 'h_vmem=700M,s_data=900M'];
+  await cell.waitFinished(await cell.submit(USER, words, 'cat "$SGE_JOB_SPOOL_DIR/config"'));
+  const text = readFileSync(output, 'utf8');
+  assert.match(text, /^h_vmem=2\.051G$/m);
+  const config = parseSpoolConfig(text);
+  assert.ok(config.ok, text);
+  assert.deepEqual(
+    memoryRequests(config.value, ['h_vmem', 's_data']).map(({ requestBytes }) => Math.round((requestBytes ?? 0) / MIB)),
+    [700, 900],
+  );
 }
 
 /** The files in the spool directory of a running job, and which files are missing there. */
@@ -151,6 +173,9 @@ describe('Open Cluster Scheduler', () => {
         hookEnvironment(cell),
       );
       await t.test('writes requests by scope into config as typed, and into the category', () => requests(cell));
+      await t.test('writes requests into config times the slots where daemons fork the tasks', () =>
+        requestsOfForks(cell),
+      );
       await t.test('writes config, environment, addgrpid and pid, but no usage of a running job', () =>
         spoolFiles(cell),
       );
