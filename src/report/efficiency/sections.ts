@@ -231,6 +231,7 @@ const OWNER: LineColumn = {
 };
 const HOST: LineColumn = {
   head: 'host',
+  hosts: true,
   dispensable: 2,
   shrinksTo: 8,
   wide: true,

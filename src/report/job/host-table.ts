@@ -18,7 +18,7 @@ const REMARKABLE = 1.05;
 const NAMED = 8;
 
 const COLUMNS: readonly Column[] = [
-  { head: 'host', shrinksTo: 24 },
+  { head: 'host', hosts: true, shrinksTo: 24 },
   { head: 'slots', align: 'right' },
   { head: 'tasks', dispensable: 1 },
   { head: 'limit', align: 'right', dispensable: 3 },

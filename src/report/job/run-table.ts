@@ -30,7 +30,13 @@ export const RUN_COLUMNS = {
     head: 'pe task',
     cell: ({ record }, screen) => (record.pe_task_id === null ? 'master' : screen.safe(record.pe_task_id)),
   },
-  host: { head: 'host', shrinksTo: 8, dispensable: 2, cell: ({ record }, screen) => screen.safe(record.host) },
+  host: {
+    head: 'host',
+    hosts: true,
+    shrinksTo: 8,
+    dispensable: 2,
+    cell: ({ record }, screen) => screen.safe(record.host),
+  },
   started: {
     head: 'started',
     dispensable: 1,

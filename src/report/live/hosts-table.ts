@@ -34,7 +34,7 @@ function freeCell({ free }: HostView): string {
 
 /** The columns of a host. "used" is what its jobs have used at most so far, since requests are compared with that. */
 export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
-  { head: 'host', atLeast: 8, shrinksTo: 10, cell: ({ name }, screen) => screen.safe(name) },
+  { head: 'host', hosts: true, atLeast: 8, shrinksTo: 10, cell: ({ name }, screen) => screen.safe(name) },
   {
     head: 'memory',
     dispensable: 3,

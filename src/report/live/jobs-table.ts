@@ -46,7 +46,7 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
   OWNER,
   NAME,
   { head: 'st', dispensable: 3, cell: (job, screen) => stateLabel(job.state, screen) },
-  { head: 'host', dispensable: 2, atLeast: 8, shrinksTo: 10, cell: hostsLabel },
+  { head: 'host', hosts: true, dispensable: 2, atLeast: 8, shrinksTo: 10, cell: hostsLabel },
   {
     head: 'queue',
     dispensable: 13,

@@ -8,7 +8,7 @@ import { renderTable, type Column } from '../screen/table';
 import { worstState, type JudgedNode, type NodeState } from './judge';
 
 export const NODE_COLUMNS: readonly Column[] = [
-  { head: 'host', shrinksTo: 24 },
+  { head: 'host', hosts: true, shrinksTo: 24 },
   { head: 'cluster', dispensable: 1 },
   { head: 'state' },
   { head: 'last heartbeat', align: 'right', dispensable: 2 },

@@ -216,6 +216,7 @@ export const RECORD_COLUMNS = {
   queue: { head: 'queue', says: 'the queue it ran in', shrinksTo: 8, cell: textCell(({ queue }) => queue, 'queues') },
   host: {
     head: 'host',
+    hosts: true,
     says: 'where it ran',
     dispensable: 9,
     shrinksTo: 8,

@@ -10,6 +10,8 @@ export interface Column {
   readonly dispensable?: number;
   /** Head and cells (without colour) may be cut to so many columns, before any column is left out. */
   readonly shrinksTo?: number;
+  /** Host names: where the table is too wide, they lose their domains first, if all that differ still do. */
+  readonly hosts?: boolean;
   /** The least width where there is room, so that a table that is scrolled keeps its columns in place. */
   readonly atLeast?: number;
 }
@@ -115,13 +117,27 @@ function tabulate(columns: readonly Sized[], rows: readonly (readonly string[])[
     .map((line) => line.trimEnd());
 }
 
-function sizedOf(columns: readonly Column[], rows: readonly (readonly string[])[]): readonly Sized[] {
-  return columns
-    .map((column, index): Sized => {
-      const cells = rows.map((row) => row[index] ?? '');
-      return { column, cells, width: Math.max(column.atLeast ?? 0, displayWidth(column.head), widest(cells)) };
-    })
+function measured(column: Column, cells: readonly string[]): Sized {
+  return { column, cells, width: Math.max(column.atLeast ?? 0, displayWidth(column.head), widest(cells)) };
+}
+
+function withoutDomains({ column, cells }: Sized): Sized {
+  const short = cells.map((cell) => cell.replace(/^([^.\s]*[a-z][^.\s]*)\.\S+/i, '$1'));
+  return measured(column, new Set(short).size === new Set(cells).size ? short : cells);
+}
+
+/** The columns with any content, of which not all may have room. */
+function sizedOf(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): readonly Sized[] {
+  const all = columns
+    .map((column, index) =>
+      measured(
+        column,
+        rows.map((row) => row[index] ?? ''),
+      ),
+    )
     .filter(({ cells }) => cells.some((cell) => cell !== ''));
+  const isTooWide = total(all, (one) => one.width) > width;
+  return all.map((one) => (isTooWide && one.column.hosts === true ? withoutDomains(one) : one));
 }
 
 /** Indices of the columns that `renderTable` leaves out for want of room. */
@@ -130,9 +146,9 @@ export function columnsWithoutRoom(
   rows: readonly (readonly string[])[],
   width: number,
 ): readonly number[] {
-  const sized = sizedOf(columns, rows);
-  const shown = chosen(sized, width);
-  return sized.filter((one) => !shown.includes(one)).map(({ column }) => columns.indexOf(column));
+  const filled = sizedOf(columns, rows, width);
+  const shown = chosen(filled, width);
+  return filled.filter((one) => !shown.includes(one)).map(({ column }) => columns.indexOf(column));
 }
 
 /** A table of words whose last column, which explains them, is wrapped. */
@@ -164,7 +180,7 @@ export function renderTable(
   screen: Screen,
   width = screen.width,
 ): string[] {
-  const shown = shrunk(chosen(sizedOf(columns, rows), width), width, screen.glyphs.ellipsis);
+  const shown = shrunk(chosen(sizedOf(columns, rows, width), width), width, screen.glyphs.ellipsis);
   if (shown.length === 0) return [];
   const heads = shown.map(({ column }) => screen.style.faint(column.head));
   const head = shown.some(({ column }) => column.head !== '') ? [heads] : [];

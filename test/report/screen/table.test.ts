@@ -46,6 +46,26 @@ describe('renderTable', () => {
     assert.deepEqual(renderTable(columns, rows, screen, 3), ['name', 'a-lo…']);
   });
 
+  it('cuts the domains off host names before anything else, if all that differ still do', () => {
+    const columns = [
+      { head: 'host', hosts: true, shrinksTo: 8 },
+      { head: 'a', dispensable: 1 },
+    ];
+    const ofOne = [
+      ['n1.hpc.example.org', 'aaaa'],
+      ['n2.hpc.example.org +2', 'bbbb'],
+    ];
+    assert.deepEqual(renderTable(columns, ofOne, screen, 27).at(1), 'n1.hpc.example.org     aaaa');
+    assert.deepEqual(renderTable(columns, ofOne, screen, 26), ['host   a', 'n1     aaaa', 'n2 +2  bbbb']);
+    const ofTwo = [
+      ['n1.a.example.org', 'aaaa'],
+      ['n1.b.example.org', 'bbbb'],
+    ];
+    assert.equal(renderTable(columns, ofTwo, screen, 16).at(1), 'n1.a.exam…  aaaa');
+    const addresses = [['10.0.0.101', 'aaaa']];
+    assert.equal(renderTable(columns, addresses, screen, 14).at(1), '10.0.0.…  aaaa');
+  });
+
   it('fills the remaining room with narrower columns that were left out', () => {
     const columns = [{ head: 'name' }, { head: 'wide', dispensable: 1 }, { head: 'b', dispensable: 2 }];
     assert.deepEqual(renderTable(columns, [['abcd', 'x'.repeat(20), 'b']], screen, 10), ['name  b', 'abcd  b']);
