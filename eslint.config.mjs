@@ -73,6 +73,8 @@ export default tseslint.config(
           message: 'import src/native/sqlite: it has the version for the Node that runs',
         },
       ],
+      // Parameter properties can't be written with #, so that it would be a second way.
+      'no-restricted-syntax': ['error', { selector: 'PrivateIdentifier', message: 'write private, not #' }],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/prefer-nullish-coalescing': 'off',

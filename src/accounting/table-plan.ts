@@ -36,8 +36,8 @@ export class TablePlan {
   /** The columns that the rows must have. */
   readonly columns: readonly Column[];
   /** In the order of the wanted columns; null: the column is derived from records. */
-  readonly #readers: readonly (ReadColumn | null)[];
-  readonly #derivedFrom: readonly ((typeof FIELD_CODECS)[number] & { readonly at: number })[];
+  private readonly readers: readonly (ReadColumn | null)[];
+  private readonly derivedFrom: readonly ((typeof FIELD_CODECS)[number] & { readonly at: number })[];
 
   constructor(private readonly wanted: readonly PlainColumn[]) {
     const columns: Column[] = [];
@@ -48,22 +48,22 @@ export class TablePlan {
       return { ...field, at };
     });
     this.columns = columns;
-    this.#readers = wanted.map(({ fields: from, member }) => {
+    this.readers = wanted.map(({ fields: from, member }) => {
       const field = from.length > 1 ? undefined : fields.find(({ name }) => name === from[0]);
       if (field === undefined) return null;
       const cell = field.codec.plain(member);
       return { at: field.at + cell.at, cell };
     });
     const derivedFrom = new Set(wanted.flatMap((column) => (column.fields.length > 1 ? column.fields : [])));
-    this.#derivedFrom = fields.filter(({ name }) => derivedFrom.has(name));
+    this.derivedFrom = fields.filter(({ name }) => derivedFrom.has(name));
   }
 
   /** The wanted columns of rows, which have SERIES_CELLS before their own columns. Throws DamagedRecord. */
   read(rows: Rows, words: WordCodec): readonly TableColumn[] {
     return withDamage(() => {
-      const records = this.#derivedFrom.length === 0 ? [] : rows.map((row) => this.#record(row, words));
+      const records = this.derivedFrom.length === 0 ? [] : rows.map((row) => this.record(row, words));
       return this.wanted.map((column, index) => {
-        const reader = this.#readers[index] ?? null;
+        const reader = this.readers[index] ?? null;
         return reader === null
           ? records.map((record) => tableValue(column, record))
           : readColumn(rows, SERIES_CELLS + reader.at, reader.cell, words);
@@ -71,10 +71,10 @@ export class TablePlan {
     });
   }
 
-  #record(row: readonly Cell[], words: WordCodec): JobRecord {
+  private record(row: readonly Cell[], words: WordCodec): JobRecord {
     // The prototype gives the other fields their empty values, without a copy.
     const fields = Object.create(NO_FIELDS) as Record<string, unknown>;
-    for (const { name, codec, at } of this.#derivedFrom) fields[name] = codec.read(row, SERIES_CELLS + at, words);
+    for (const { name, codec, at } of this.derivedFrom) fields[name] = codec.read(row, SERIES_CELLS + at, words);
     return fields as unknown as JobRecord;
   }
 }

@@ -13,38 +13,38 @@ const LONGEST = 1000;
 
 /** Writes lines to a log: each harmless and of bounded length, and no more of them than somebody can read. */
 export class LimitedLog {
-  readonly #write: (line: string) => void;
-  readonly #limits: LogLimits;
-  #written = 0;
-  #leftOut = 0;
-  #window: NodeJS.Timeout | null = null;
+  private readonly write: (line: string) => void;
+  private readonly limits: LogLimits;
+  private written = 0;
+  private leftOut = 0;
+  private window: NodeJS.Timeout | null = null;
 
   /** `write` gets each line without a newline. */
   constructor(write: (line: string) => void, limits: Partial<LogLimits> = {}) {
-    this.#write = write;
-    this.#limits = { ...LIMITS, ...limits };
+    this.write = write;
+    this.limits = { ...LIMITS, ...limits };
   }
 
   say(text: string): void {
-    if (this.#window === null) this.#window = setTimeout(() => this.#end(), this.#limits.windowMs).unref();
-    if (this.#written >= this.#limits.most) {
-      this.#leftOut++;
+    if (this.window === null) this.window = setTimeout(() => this.end(), this.limits.windowMs).unref();
+    if (this.written >= this.limits.most) {
+      this.leftOut++;
       return;
     }
-    this.#written++;
-    this.#write(printable(text).slice(0, LONGEST));
+    this.written++;
+    this.write(printable(text).slice(0, LONGEST));
   }
 
   /** Writes how many lines were left out; call it at the end of the process, too. */
   flush(): void {
-    const left = this.#leftOut;
-    this.#leftOut = 0;
-    if (left > 0) this.#write(`${left} more ${left === 1 ? 'line' : 'lines'} left out`);
+    const left = this.leftOut;
+    this.leftOut = 0;
+    if (left > 0) this.write(`${left} more ${left === 1 ? 'line' : 'lines'} left out`);
   }
 
-  #end(): void {
-    this.#window = null;
-    this.#written = 0;
+  private end(): void {
+    this.window = null;
+    this.written = 0;
     this.flush();
   }
 }
@@ -58,27 +58,27 @@ const PREFIX = 'log-lines.';
  * holds.
  */
 export class SharedLogLimit {
-  readonly #directory: string;
-  readonly #limits: LogLimits;
+  private readonly directory: string;
+  private readonly limits: LogLimits;
 
   /** `directory`: must be writable by root alone. */
   constructor(directory: string, limits: Partial<LogLimits> = {}) {
-    this.#directory = directory;
-    this.#limits = { ...SHARED_LIMITS, ...limits };
+    this.directory = directory;
+    this.limits = { ...SHARED_LIMITS, ...limits };
   }
 
   /** Whether one more line may be written; `leftOut`: how many lines were left out in earlier windows, told once. */
   take(nowMs = Date.now()): { readonly allowed: boolean; readonly leftOut: number } {
-    const name = `${PREFIX}${Math.floor(nowMs / this.#limits.windowMs)}`;
+    const name = `${PREFIX}${Math.floor(nowMs / this.limits.windowMs)}`;
     try {
-      const lines = this.#count(join(this.#directory, name));
-      return { allowed: lines <= this.#limits.most, leftOut: lines === 1 ? this.#removeOthers(name) : 0 };
+      const lines = this.count(join(this.directory, name));
+      return { allowed: lines <= this.limits.most, leftOut: lines === 1 ? this.removeOthers(name) : 0 };
     } catch {
       return { allowed: true, leftOut: 0 };
     }
   }
 
-  #count(path: string): number {
+  private count(path: string): number {
     const file = openSync(path, 'a', 0o600);
     try {
       writeSync(file, '.');
@@ -88,12 +88,12 @@ export class SharedLogLimit {
     }
   }
 
-  #removeOthers(name: string): number {
+  private removeOthers(name: string): number {
     let leftOut = 0;
-    for (const other of readdirSync(this.#directory)) {
+    for (const other of readdirSync(this.directory)) {
       if (!other.startsWith(PREFIX) || other === name) continue;
-      const path = join(this.#directory, other);
-      leftOut += Math.max(0, statSync(path).size - this.#limits.most);
+      const path = join(this.directory, other);
+      leftOut += Math.max(0, statSync(path).size - this.limits.most);
       rmSync(path, { force: true });
     }
     return leftOut;

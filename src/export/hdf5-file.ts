@@ -104,19 +104,19 @@ const textAttribute = (values: readonly string[]): string =>
 
 /** A file that the HDF5 library writes itself, page by page. Methods throw OutputError. */
 export class Hdf5File {
-  readonly #file: InstanceType<Library['File']>;
-  readonly #groups = new Set<string>();
-  #longTexts: Hdf5Table | null = null;
+  private readonly file: InstanceType<Library['File']>;
+  private readonly groups = new Set<string>();
+  private longTexts: Hdf5Table | null = null;
 
   private constructor(
     private readonly output: OutputFile,
     private readonly library: Library,
   ) {
     const path = resolve(output.temporary);
-    this.#file = this.trying(() => new library.File(path, 'w'));
+    this.file = this.trying(() => new library.File(path, 'w'));
     this.trying(() => {
       for (const [name, value] of Object.entries({ created_by: 'qmemacct', missing: MISSING }))
-        this.#file.create_attribute(name, [value], [1], textAttribute([value]));
+        this.file.create_attribute(name, [value], [1], textAttribute([value]));
     });
   }
 
@@ -132,9 +132,9 @@ export class Hdf5File {
     const width = cells.reduce((sum, { width: bytes }) => sum + bytes, 0);
     const chunk = Math.max(1, Math.floor(CHUNK_BYTES / width));
     this.trying(() => {
-      if (group !== undefined && !this.#groups.has(group)) this.#file.create_group(group);
-      if (group !== undefined) this.#groups.add(group);
-      const table = this.#file.create_dataset({
+      if (group !== undefined && !this.groups.has(group)) this.file.create_group(group);
+      if (group !== undefined) this.groups.add(group);
+      const table = this.file.create_dataset({
         name: path.slice(1),
         data: new Map(columns.map((column) => [column.name, []])),
         dtype: columns.map((column, index) => [column.name, cells[index]?.dtype ?? '']),
@@ -156,11 +156,11 @@ export class Hdf5File {
   write(path: string, bytes: Buffer, from: number, rows: number): void {
     const { module } = this.library;
     this.trying(() => {
-      module.resize_dataset(this.#file.file_id, path, [BigInt(from + rows)]);
+      module.resize_dataset(this.file.file_id, path, [BigInt(from + rows)]);
       const place = module._malloc(bytes.length);
       try {
         module.HEAPU8.set(bytes, place);
-        module.set_dataset_data(this.#file.file_id, path, [BigInt(rows)], [BigInt(from)], [1n], BigInt(place));
+        module.set_dataset_data(this.file.file_id, path, [BigInt(rows)], [BigInt(from)], [1n], BigInt(place));
       } finally {
         module._free(place);
       }
@@ -181,12 +181,12 @@ export class Hdf5File {
       pieces.map((_p, n) => n),
       pieces,
     ];
-    this.#longTexts ??= this.table('/long_texts', facts, [['x'.repeat(100)], [], [], [], ['x'.repeat(2 * PIECE)]]);
-    this.#longTexts.append(rows, pieces.length);
+    this.longTexts ??= this.table('/long_texts', facts, [['x'.repeat(100)], [], [], [], ['x'.repeat(2 * PIECE)]]);
+    this.longTexts.append(rows, pieces.length);
   }
 
   close(): void {
-    this.trying(() => this.#file.close());
+    this.trying(() => this.file.close());
   }
 
   /** Closes a file that will be removed. */
@@ -194,7 +194,7 @@ export class Hdf5File {
     try {
       // On a full disk this frees the space that closing needs.
       truncateSync(this.output.temporary);
-      this.#file.close();
+      this.file.close();
     } catch {
       // The file is removed, whatever is in it.
     }
@@ -222,8 +222,8 @@ const LONG_TEXT_COLUMNS = [
 
 /** A table of an HDF5 file. Methods throw OutputError. */
 export class Hdf5Table {
-  #rows = 0;
-  readonly #width: number;
+  private rows = 0;
+  private readonly width: number;
 
   constructor(
     private readonly file: Hdf5File,
@@ -231,28 +231,28 @@ export class Hdf5Table {
     private readonly cells: readonly Cells[],
     private readonly chunk: number,
   ) {
-    this.#width = cells.reduce((sum, { width }) => sum + width, 0);
+    this.width = cells.reduce((sum, { width }) => sum + width, 0);
   }
 
   append(columns: readonly TableColumn[], rows: number): void {
     for (let at = 0; at < rows;) {
       // Fill up the last chunk first, so that each chunk is compressed only once.
-      const some = Math.min(rows - at, this.chunk - (this.#rows % this.chunk));
-      this.file.write(this.path, this.#encode(columns, at, some), this.#rows, some);
-      this.#rows += some;
+      const some = Math.min(rows - at, this.chunk - (this.rows % this.chunk));
+      this.file.write(this.path, this.encode(columns, at, some), this.rows, some);
+      this.rows += some;
       at += some;
     }
   }
 
-  #encode(columns: readonly TableColumn[], from: number, rows: number): Buffer {
-    const bytes = Buffer.alloc(rows * this.#width);
+  private encode(columns: readonly TableColumn[], from: number, rows: number): Buffer {
+    const bytes = Buffer.alloc(rows * this.width);
     let offset = 0;
     for (const [index, { width, put }] of this.cells.entries()) {
       const values = columns[index] ?? [];
       for (let row = 0; row < rows; row++) {
         const value = values[from + row] ?? null;
-        if (!put(bytes, row * this.#width + offset, value))
-          this.file.keepLongText(this.path, this.#rows + row, index, String(value));
+        if (!put(bytes, row * this.width + offset, value))
+          this.file.keepLongText(this.path, this.rows + row, index, String(value));
       }
       offset += width;
     }

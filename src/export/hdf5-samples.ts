@@ -54,18 +54,18 @@ interface SourceTable {
  * instance that holds all metrics of the source. A metric that this version does not know is a source of its own.
  */
 export class SampleTables {
-  readonly #tables = new Map<string, SourceTable>();
-  readonly #places: ReadonlyMap<string, number>;
-  readonly #key: readonly ColumnFacts[];
-  #waiting = 0;
+  private readonly tables = new Map<string, SourceTable>();
+  private readonly places: ReadonlyMap<string, number>;
+  private readonly key: readonly ColumnFacts[];
+  private waiting = 0;
 
   constructor(
     private readonly file: Hdf5File,
     columns: readonly ColumnFacts[],
   ) {
-    this.#places = new Map(columns.map(({ name }, index) => [name, index]));
+    this.places = new Map(columns.map(({ name }, index) => [name, index]));
     const facts = (name: string): readonly ColumnFacts[] => columns.filter((column) => column.name === name);
-    this.#key = [
+    this.key = [
       ...COLMET.flatMap(([name, column]) => facts(column).map((known) => ({ ...known, name }))),
       BACKEND,
       ...MORE.flatMap(facts),
@@ -75,29 +75,29 @@ export class SampleTables {
   /** Adds a page of samples; those of one source, time and instance share a row. */
   add(columns: readonly TableColumn[], rows: number): void {
     for (let row = 0; row < rows; row++) {
-      const valueOf = (name: string): TableValue => columns[this.#places.get(name) ?? -1]?.[row] ?? null;
+      const valueOf = (name: string): TableValue => columns[this.places.get(name) ?? -1]?.[row] ?? null;
       const metric = String(valueOf('metric'));
       const unknown = {
         name: metric,
         metrics: [{ name: metric, type: 'real', unit: String(valueOf('unit')), help: metric }],
       } as const;
       const source = SOURCES.get(metric) ?? unknown;
-      const table = this.#table(`/job_${valueOf('job_id') ?? 0}/${source.name}`, source);
+      const table = this.table(`/job_${valueOf('job_id') ?? 0}/${source.name}`, source);
       const time = `${valueOf('run_id')} ${valueOf('pe_task_id')} ${valueOf('at')} ${valueOf('instance')}`;
       const line =
         table.lines.get(time) ??
-        this.#newLine(table, time, [
+        this.newLine(table, time, [
           ...COLMET.map(([name, column]) => valueOf(column) ?? (name === 'job_id' ? 0 : null)),
           source.name,
           ...MORE.map(valueOf),
         ]);
-      line[this.#key.length + source.metrics.findIndex(({ name }) => name === metric)] = valueOf('value');
+      line[this.key.length + source.metrics.findIndex(({ name }) => name === metric)] = valueOf('value');
     }
-    if (this.#waiting >= WAITING) this.flush();
+    if (this.waiting >= WAITING) this.flush();
   }
 
   flush(): void {
-    for (const [path, table] of this.#tables) {
+    for (const [path, table] of this.tables) {
       const rows = [...table.lines.values()].sort((a, b) => Number(a[0]) - Number(b[0]));
       if (rows.length === 0) continue;
       const columns = columnsOfRows(rows, table.columns);
@@ -105,21 +105,21 @@ export class SampleTables {
       table.written.append(columns, rows.length);
       table.lines.clear();
     }
-    this.#waiting = 0;
+    this.waiting = 0;
   }
 
-  #table(path: string, source: MetricSource): SourceTable {
-    const known = this.#tables.get(path);
+  private table(path: string, source: MetricSource): SourceTable {
+    const known = this.tables.get(path);
     if (known !== undefined) return known;
-    const made: SourceTable = { columns: [...this.#key, ...source.metrics], lines: new Map(), written: null };
-    this.#tables.set(path, made);
+    const made: SourceTable = { columns: [...this.key, ...source.metrics], lines: new Map(), written: null };
+    this.tables.set(path, made);
     return made;
   }
 
-  #newLine({ lines, columns }: SourceTable, time: string, key: Line): Line {
+  private newLine({ lines, columns }: SourceTable, time: string, key: Line): Line {
     const line = [...key, ...Array<null>(columns.length - key.length).fill(null)];
     lines.set(time, line);
-    this.#waiting++;
+    this.waiting++;
     return line;
   }
 }

@@ -71,25 +71,25 @@ const MOST = 3;
 
 /** Collects texts as UTF-8, in given memory while it suffices: allocating memory takes longer than filling it. */
 class TextBytes {
-  #memory: Buffer<ArrayBuffer>;
-  #length = 0;
+  private memory: Buffer<ArrayBuffer>;
+  private length = 0;
 
   constructor(memory: ArrayBuffer) {
-    this.#memory = Buffer.from(memory);
+    this.memory = Buffer.from(memory);
   }
 
   get bytes(): Buffer<ArrayBuffer> {
-    return this.#memory.subarray(0, this.#length);
+    return this.memory.subarray(0, this.length);
   }
 
   add(text: string): void {
-    const needed = this.#length + MOST * text.length;
-    if (needed > this.#memory.length) {
+    const needed = this.length + MOST * text.length;
+    if (needed > this.memory.length) {
       const larger = Buffer.from(new ArrayBuffer(2 * needed));
-      this.#memory.copy(larger, 0, 0, this.#length);
-      this.#memory = larger;
+      this.memory.copy(larger, 0, 0, this.length);
+      this.memory = larger;
     }
-    this.#length += this.#memory.write(text, this.#length);
+    this.length += this.memory.write(text, this.length);
   }
 }
 

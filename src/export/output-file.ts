@@ -28,16 +28,16 @@ function outputError(path: string, error: unknown): OutputError {
  * its owner only, since it may contain more than others may see. Methods throw OutputError.
  */
 export class OutputFile {
-  readonly #temporary: string;
-  readonly #fd: number;
+  private readonly part: string;
+  private readonly fd: number;
 
   constructor(readonly path: string) {
     const own = `${process.pid}.${Math.random().toString(36).slice(2)}`;
-    this.#temporary = join(dirname(path), `.${basename(path)}.${own}.part`);
+    this.part = join(dirname(path), `.${basename(path)}.${own}.part`);
     let isOther: boolean;
     try {
       isOther = lstatSync(path, { throwIfNoEntry: false })?.isFile() === false;
-      this.#fd = isOther ? -1 : openSync(this.#temporary, 'wx', 0o600);
+      this.fd = isOther ? -1 : openSync(this.part, 'wx', 0o600);
     } catch (error) {
       throw outputError(path, error);
     }
@@ -49,13 +49,13 @@ export class OutputFile {
    * UntrustedError if that could lead root elsewhere.
    */
   get temporary(): string {
-    requireOwnPath(resolve(this.#temporary), this.path);
-    return this.#temporary;
+    requireOwnPath(resolve(this.part), this.path);
+    return this.part;
   }
 
   write(bytes: Uint8Array): void {
     try {
-      for (let at = 0; at < bytes.length;) at += writeSync(this.#fd, bytes, at);
+      for (let at = 0; at < bytes.length;) at += writeSync(this.fd, bytes, at);
     } catch (error) {
       throw outputError(this.path, error);
     }
@@ -69,8 +69,8 @@ export class OutputFile {
   /** Gives the file its name, replacing an older file. */
   finish(): void {
     try {
-      fsyncSync(this.#fd);
-      renameSync(this.#temporary, this.path);
+      fsyncSync(this.fd);
+      renameSync(this.part, this.path);
     } catch (error) {
       throw outputError(this.path, error);
     }
@@ -78,7 +78,7 @@ export class OutputFile {
 
   /** To be called in the end, whatever happened: an unfinished file is removed. */
   close(): void {
-    closeSync(this.#fd);
-    rmSync(this.#temporary, { force: true });
+    closeSync(this.fd);
+    rmSync(this.part, { force: true });
   }
 }

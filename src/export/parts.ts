@@ -23,40 +23,40 @@ type Take = (part: Part | null) => void;
 
 /** A thread that encodes parts, in the order in which they are asked for; null: it could not. */
 class PartThread {
-  readonly #worker: Worker;
-  #waiting: Take[] = [];
-  #dead = false;
+  private readonly worker: Worker;
+  private waiting: Take[] = [];
+  private dead = false;
   /** Buffers of joined parts, for reuse. */
-  readonly #memory: ArrayBuffer[] = [];
+  private readonly memory: ArrayBuffer[] = [];
 
   constructor(workerData: PartsOf, program: string) {
-    this.#worker = new Worker(program, { workerData });
-    this.#worker.on('message', (part: Part | null) => this.#waiting.shift()?.(part));
+    this.worker = new Worker(program, { workerData });
+    this.worker.on('message', (part: Part | null) => this.waiting.shift()?.(part));
     const dies = (): void => {
-      this.#dead = true;
-      for (const take of this.#waiting.splice(0)) take(null);
+      this.dead = true;
+      for (const take of this.waiting.splice(0)) take(null);
     };
-    this.#worker.on('error', dies);
-    this.#worker.on('exit', dies);
+    this.worker.on('error', dies);
+    this.worker.on('exit', dies);
   }
 
   part(ids: readonly number[]): Promise<Part | null> {
-    if (this.#dead) return Promise.resolve(null);
+    if (this.dead) return Promise.resolve(null);
     return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      const memory = this.#memory.pop();
+      this.waiting.push(resolve);
+      const memory = this.memory.pop();
       const request: PartRequest = memory === undefined ? { ids } : { ids, memory };
-      this.#worker.postMessage(request, memory === undefined ? [] : [memory]);
+      this.worker.postMessage(request, memory === undefined ? [] : [memory]);
     });
   }
 
   /** To be called when a part of this thread has been joined: its buffer is reused. */
   joined({ bytes }: Part): void {
-    this.#memory.push(bytes.buffer);
+    this.memory.push(bytes.buffer);
   }
 
   async end(): Promise<void> {
-    await this.#worker.terminate();
+    await this.worker.terminate();
   }
 }
 

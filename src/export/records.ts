@@ -32,18 +32,18 @@ async function withoutKnown(
 
 /** Counts the progress of reading several stores one after another. */
 class StoresRead {
-  #before = 0;
-  #here = 0;
+  private before = 0;
+  private here = 0;
 
   /** Counts further records of the present store, which has `of` in all. */
   add(records: number, of: number): { readonly done: number; readonly of: number } {
-    this.#here += records;
-    return { done: this.#before + this.#here, of: this.#before + of };
+    this.here += records;
+    return { done: this.before + this.here, of: this.before + of };
   }
 
   next(): void {
-    this.#before += this.#here;
-    this.#here = 0;
+    this.before += this.here;
+    this.here = 0;
   }
 }
 

@@ -156,7 +156,7 @@ class PollRound {
   readonly history: Record<Query, QueryHistory>;
   dialect: Dialect;
   /** Why qmaster can't be reached; the remaining queries then fail at once, instead of each waiting for a timeout. */
-  #obstacle: string | null = null;
+  private obstacle: string | null = null;
 
   constructor(
     before: PollState,
@@ -167,7 +167,7 @@ class PollRound {
     this.dialect = before.snapshot.dialect;
   }
 
-  #isStopped(): boolean {
+  private isStopped(): boolean {
     return this.signal?.aborted === true;
   }
 
@@ -175,12 +175,12 @@ class PollRound {
     { query, client, args, reader }: ListQuery<T>,
     last: Answer<readonly T[]> | null,
   ): Promise<Answer<readonly T[]>> {
-    if (this.#isStopped()) return last ?? EMPTY;
+    if (this.isStopped()) return last ?? EMPTY;
     const triedAt = this.tools.now();
-    if (this.#obstacle !== null) {
-      if (query !== 'running') return failed(last, [], this.#obstacle, last?.triedAt ?? null);
-      this.#note(query, { problem: this.#obstacle, tookMs: 0, unreachable: true });
-      return failed(last, [], this.#obstacle, triedAt);
+    if (this.obstacle !== null) {
+      if (query !== 'running') return failed(last, [], this.obstacle, last?.triedAt ?? null);
+      this.note(query, { problem: this.obstacle, tookMs: 0, unreachable: true });
+      return failed(last, [], this.obstacle, triedAt);
     }
     const items: T[] = [];
     const answer = await this.tools.run(
@@ -190,8 +190,8 @@ class PollRound {
       this.signal,
     );
     // A query that we aborted ourselves is no failure of Grid Engine.
-    if (this.#isStopped()) return last ?? EMPTY;
-    this.#note(query, answer);
+    if (this.isStopped()) return last ?? EMPTY;
+    this.note(query, answer);
     if (answer.problem !== null) return failed(last, [], answer.problem, triedAt);
     if (answer.end.dialect !== 'unknown') this.dialect = answer.end.dialect;
     return { at: triedAt, value: items, problem: null, triedAt };
@@ -201,31 +201,31 @@ class PollRound {
   async details(running: Snapshot['running'], last: Snapshot['details']): Promise<Snapshot['details']> {
     const ids = [...new Set(running.value.map(({ job }) => job))];
     const now = this.tools.now();
-    if (this.#isStopped()) return last;
-    if (this.#obstacle !== null) return failed(last, [], this.#obstacle, last.triedAt);
+    if (this.isStopped()) return last;
+    if (this.obstacle !== null) return failed(last, [], this.obstacle, last.triedAt);
     // Running jobs are not known yet, so there is nothing to ask about.
     if (running.at === null) return last;
     const found = new Map<number, JobDetail>();
     const sum = { problem: null as string | null, tookMs: 0, unreachable: false };
     for (let from = 0; from < ids.length && sum.problem === null; from += BATCH) {
       const batch = await jobDetails(ids.slice(from, from + BATCH), this.tools, this.signal);
-      if (this.#isStopped()) return last;
+      if (this.isStopped()) return last;
       sum.tookMs += batch.tookMs;
       sum.problem = batch.problem;
       sum.unreachable = batch.unreachable;
       for (const job of batch.jobs) found.set(job.job, job);
     }
-    this.#note('details', sum);
+    this.note('details', sum);
     if (sum.problem !== null) return failed(last, [], sum.problem, now);
     return { at: now, value: ids.flatMap((id) => found.get(id) ?? []), problem: null, triedAt: now };
   }
 
-  #note(
+  private note(
     query: Query,
     { problem, tookMs, unreachable }: Pick<ClientAnswer, 'problem' | 'tookMs' | 'unreachable'>,
   ): void {
     const failures = problem === null ? 0 : this.history[query].failures + 1;
     this.history[query] = { failures, tookMs, unreachable };
-    if (problem !== null && unreachable) this.#obstacle = problem;
+    if (problem !== null && unreachable) this.obstacle = problem;
   }
 }

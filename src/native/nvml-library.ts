@@ -56,14 +56,14 @@ const loaded = new Map<string, NvmlLibrary>();
 
 /** The library's functions; an older driver's library has fewer. */
 export class NvmlLibrary {
-  readonly #functions = new Map<string, Call | null>();
-  readonly #errorString: ((code: number) => string | null) | null;
+  private readonly functions = new Map<string, Call | null>();
+  private readonly errorString: ((code: number) => string | null) | null;
 
   private constructor(private readonly library: Koffi.LibraryHandle) {
     try {
-      this.#errorString = library.func('const char *nvmlErrorString(int code)') as (code: number) => string | null;
+      this.errorString = library.func('const char *nvmlErrorString(int code)') as (code: number) => string | null;
     } catch {
-      this.#errorString = null;
+      this.errorString = null;
     }
   }
 
@@ -85,7 +85,7 @@ export class NvmlLibrary {
 
   /** A function of the library; null: it has no such function. `parameters`: in C. */
   find(name: string, parameters: string): Call | null {
-    const known = this.#functions.get(name);
+    const known = this.functions.get(name);
     if (known !== undefined) return known;
     let call: Call | null = null;
     try {
@@ -93,12 +93,12 @@ export class NvmlLibrary {
     } catch {
       // An older driver's library.
     }
-    this.#functions.set(name, call);
+    this.functions.set(name, call);
     return call;
   }
 
   failure(failed: string, code: number): NvmlFailure {
-    return { failed, code, why: this.#errorString?.(code) || `NVML error ${code}` };
+    return { failed, code, why: this.errorString?.(code) || `NVML error ${code}` };
   }
 
   /** Calls a function; fails with FUNCTION_NOT_FOUND if the library lacks it. */

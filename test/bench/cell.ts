@@ -58,25 +58,25 @@ function jobsOfNow(): (host: number) => JobRecord {
 
 /** Deliverers that take lines of records one host after the other. */
 class Pool {
-  readonly #free: { readonly deliverer: Deliverer; readonly hear: AsyncIterator<string> }[] = [];
-  readonly #all: readonly Deliverer[];
+  private readonly idle: { readonly deliverer: Deliverer; readonly hear: AsyncIterator<string> }[] = [];
+  private readonly all: readonly Deliverer[];
 
   constructor(url: string) {
-    this.#all = Array.from({ length: POOL }, () => startDeliverer(['--accounting', url, '--patience', '600']));
-    for (const deliverer of this.#all)
-      this.#free.push({
+    this.all = Array.from({ length: POOL }, () => startDeliverer(['--accounting', url, '--patience', '600']));
+    for (const deliverer of this.all)
+      this.idle.push({
         deliverer,
         hear: createInterface({ input: deliverer.process.stdout })[Symbol.asyncIterator](),
       });
   }
 
   get free(): boolean {
-    return this.#free.length > 0;
+    return this.idle.length > 0;
   }
 
   /** Resolves when all are in the accounting DB. */
   async deliver(status: NodeStatus, records: readonly JobRecord[]): Promise<void> {
-    const one = this.#free.pop();
+    const one = this.idle.pop();
     if (one === undefined) throw new Error('no deliverer is free');
     const lines = records.map((record, id) => lineOf(id, record)).join('');
     one.deliverer.process.stdin.write(`${lines}${JSON.stringify({ node: status })}\n`);
@@ -85,16 +85,16 @@ class Pool {
       const row = line.done === true ? null : (JSON.parse(line.value) as DeliveredRow);
       if (row?.ok !== true) throw new Error(`job ${job}: a deliverer said ${row?.error ?? 'nothing'}`);
     }
-    this.#free.push(one);
+    this.idle.push(one);
   }
 
   async end(): Promise<void> {
-    for (const { process: child } of this.#all) child.stdin.end();
-    await Promise.all(this.#all.map(({ finished }) => finished));
+    for (const { process: child } of this.all) child.stdin.end();
+    await Promise.all(this.all.map(({ finished }) => finished));
   }
 
   kill(): void {
-    for (const { process: child } of this.#all) child.kill();
+    for (const { process: child } of this.all) child.kill();
   }
 }
 
@@ -108,13 +108,13 @@ interface Delivered {
 
 /** The hosts at work at `speed` times their usual pace; each heartbeat has all running jobs of its host. */
 class Cell {
-  readonly #newJob = jobsOfNow();
-  readonly #random = seededRandom(SEED);
-  readonly #hosts: readonly Host[] = Array.from({ length: HOSTS }, (_none, host) => ({
+  private readonly newJob = jobsOfNow();
+  private readonly random = seededRandom(SEED);
+  private readonly hosts: readonly Host[] = Array.from({ length: HOSTS }, (_none, host) => ({
     status: statusOf(`node${host}`, { cluster: 'hpc', scope: 'node', last_job_at: new Date().toISOString() }),
-    running: Array.from({ length: JOBS_OF_A_HOST }, () => this.#newJob(host)),
+    running: Array.from({ length: JOBS_OF_A_HOST }, () => this.newJob(host)),
   }));
-  #turn = 0;
+  private turn = 0;
   /** Delivered records of jobs that have ended. */
   readonly ended: JobRecord[] = [];
 
@@ -136,7 +136,7 @@ class Cell {
     const began = performance.now();
     let [beats, ends] = [0, 0];
     for (let now = 0; now < seconds * 1000; now = performance.now() - began) {
-      for (; beats * beatMs <= now; beats++) queue.push({ host: this.#turn++ % HOSTS, ended: [], due: beats * beatMs });
+      for (; beats * beatMs <= now; beats++) queue.push({ host: this.turn++ % HOSTS, ended: [], due: beats * beatMs });
       for (; ends * endMs <= now; ends++) queue.push({ ...this.endOne(), due: ends * endMs });
       while (this.pool.free) {
         const next = queue.shift();
@@ -152,16 +152,16 @@ class Cell {
   }
 
   private endOne(): { readonly host: number; readonly ended: readonly JobRecord[] } {
-    const host = Math.floor(this.#random() * HOSTS);
-    const { running } = this.#hosts[host] as Host;
+    const host = Math.floor(this.random() * HOSTS);
+    const { running } = this.hosts[host] as Host;
     const record = running.shift() as JobRecord;
-    running.push(this.#newJob(host));
+    running.push(this.newJob(host));
     return { host, ended: [{ ...record, ended_at: new Date().toISOString(), revision: Date.now() }] };
   }
 
   /** Resolves to the number of records sent. */
   private async send(host: number, ended: readonly JobRecord[]): Promise<number> {
-    const { status, running } = this.#hosts[host] as Host;
+    const { status, running } = this.hosts[host] as Host;
     const revision = Date.now();
     const records = ended.length > 0 ? ended : running.map((record) => ({ ...heartbeatOf(record), revision }));
     await this.pool.deliver(status, records);

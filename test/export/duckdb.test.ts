@@ -42,21 +42,18 @@ class Site {
   readonly directory = temporaryDirectory();
   readonly accounting = join(this.directory, 'accounting.db');
   readonly state = join(this.directory, 'state');
-  readonly #config = join(this.directory, 'qmemacct.toml');
+  private readonly config = join(this.directory, 'qmemacct.toml');
 
   constructor() {
     mkdirSync(this.state);
     const { accounting, state } = this;
-    writeFileSync(
-      this.#config,
-      `accounting = "${accounting}"\nstate_dir = "${state}"\nrun_dir = "${this.directory}"\n`,
-    );
+    writeFileSync(this.config, `accounting = "${accounting}"\nstate_dir = "${state}"\nrun_dir = "${this.directory}"\n`);
   }
 
   async export(what: string, format: string): Promise<string> {
     const output = join(this.directory, `${what}.${format}`);
     const terminal = fakeTerminal();
-    const words = ['export', what, ...EVER, '--format', format, '--output', output, '--config', this.#config];
+    const words = ['export', what, ...EVER, '--format', format, '--output', output, '--config', this.config];
     assert.equal(await runProgram(words, '1.2.3', terminal), 0, terminal.warnings());
     return output;
   }

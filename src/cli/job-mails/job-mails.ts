@@ -76,14 +76,14 @@ function wantedEnds(choices: ReadonlyMap<string, UserChoice>): readonly WantedEn
 /** Mails to owners about single jobs: that a job has ended, or may run out of memory. Each is sent at most once. */
 export class JobMails {
   /** Mails that need no sending any more, by name; the ledger has them, too. */
-  readonly #gone = new Set<string>();
+  private readonly gone = new Set<string>();
   /** When the last mails to an owner were tried (ms). */
-  readonly #times = new Map<string, readonly number[]>();
+  private readonly times = new Map<string, readonly number[]>();
   /** When jobs of which more might come were first seen to be over (ms): as of this round, and of the last. */
-  #over = new Map<string, number>();
-  #overBefore: ReadonlyMap<string, number> = this.#over;
+  private over = new Map<string, number>();
+  private overBefore: ReadonlyMap<string, number> = this.over;
   /** The days whose mails the ledger knows. */
-  #days: readonly string[] = [];
+  private days: readonly string[] = [];
 
   constructor(private readonly parts: JobMailParts) {}
 
@@ -97,16 +97,16 @@ export class JobMails {
     const round: Round = { mailer: null, sent: 0, isStopped: false };
     const oldest = dayBefore(this.parts.now(), REMEMBERED_DAYS);
     // Future days count, too: the clock may have been set back.
-    this.#days = this.parts.ledger.days().filter((day) => day >= oldest);
-    this.#overBefore = this.#over;
-    this.#over = new Map();
+    this.days = this.parts.ledger.days().filter((day) => day >= oldest);
+    this.overBefore = this.over;
+    this.over = new Map();
     let wantsPending = false;
     try {
       for (const risk of facts?.risks ?? [])
         if (choices.get(risk.owner)?.also.includes('at-risk') === true)
-          await this.#warn(round, facts?.cluster ?? '', risk);
-      for (const wanted of [...this.#askedEnds(), ...wantedEnds(choices)])
-        if (await this.#ended(round, wanted, facts)) wantsPending = true;
+          await this.warn(round, facts?.cluster ?? '', risk);
+      for (const wanted of [...this.askedEnds(), ...wantedEnds(choices)])
+        if (await this.ended(round, wanted, facts)) wantsPending = true;
     } finally {
       round.mailer?.close();
     }
@@ -115,7 +115,7 @@ export class JobMails {
   }
 
   /** The owners of jobs that asked for a mail at submission. */
-  #askedEnds(): readonly WantedEnds[] {
+  private askedEnds(): readonly WantedEnds[] {
     return [...groupBy(this.parts.asked.all(), ({ owner }) => owner)].map(([owner, jobs]) => ({
       owner,
       since: Math.min(...jobs.map(({ since }) => since)) - CLOCKS_APART_MS,
@@ -123,7 +123,7 @@ export class JobMails {
     }));
   }
 
-  async #ended(round: Round, wanted: WantedEnds, facts: ClusterFacts | null): Promise<boolean> {
+  private async ended(round: Round, wanted: WantedEnds, facts: ClusterFacts | null): Promise<boolean> {
     const { reader, settings, host, now, asked } = this.parts;
     const { owner, since, jobs } = wanted;
     const stop = jobs === null ? turnedOn(host) : ASKED_FOR;
@@ -133,44 +133,44 @@ export class JobMails {
       if (jobs?.has(askedKey(job.cluster, job.job)) === false) continue;
       const state = stateOfJob(job, facts, at);
       const what = `${job.cluster} ${job.job} ${job.submittedAt}`;
-      const isWhole = !job.mayGoOn || this.#isWhole(what, state, at);
+      const isWhole = !job.mayGoOn || this.isWhole(what, state, at);
       if (state === 'open' || (state === 'ask' && wantsPending)) continue;
       const mail: MailName = { kind: 'job', to: `${owner} ${what}` };
-      if (!this.#isKnownGone(mail) && this.#mustWait(round, 'job', owner)) continue;
-      if (this.#isGone(mail)) {
+      if (!this.isKnownGone(mail) && this.mustWait(round, 'job', owner)) continue;
+      if (this.isGone(mail)) {
         asked.forget(job.cluster, job.job);
         continue;
       }
       wantsPending ||= state === 'ask';
       if (state !== 'over' || !isWhole) continue;
-      await this.#send(round, { kind: 'job', owner, what }, () =>
+      await this.send(round, { kind: 'job', owner, what }, () =>
         endedMail(job, reader, { dialect: settings.grid_engine, stop, now: now() }),
       );
-      if (this.#isGone(mail)) asked.forget(job.cluster, job.job);
+      if (this.isGone(mail)) asked.forget(job.cluster, job.job);
     }
     return wantsPending;
   }
 
   /** Whether a job of which more might come has been over long enough for all its records; to be called each round. */
-  #isWhole(what: string, state: ReturnType<typeof stateOfJob>, at: number): boolean {
-    const since = state === 'open' ? undefined : (this.#overBefore.get(what) ?? (state === 'over' ? at : undefined));
+  private isWhole(what: string, state: ReturnType<typeof stateOfJob>, at: number): boolean {
+    const since = state === 'open' ? undefined : (this.overBefore.get(what) ?? (state === 'over' ? at : undefined));
     if (since === undefined) return false;
-    this.#over.set(what, Math.min(since, at));
+    this.over.set(what, Math.min(since, at));
     return at - since >= RECORDS_COME_MS;
   }
 
-  #warn(round: Round, cluster: string, risk: RiskFact): Promise<void> {
+  private warn(round: Round, cluster: string, risk: RiskFact): Promise<void> {
     const make = (): Promise<MailText> => Promise.resolve(riskMail(risk, this.parts.host));
-    return this.#send(round, { kind: 'risk', owner: risk.owner, what: `${cluster} ${risk.job} ${risk.reason}` }, make);
+    return this.send(round, { kind: 'risk', owner: risk.owner, what: `${cluster} ${risk.job} ${risk.reason}` }, make);
   }
 
-  async #send(round: Round, { kind, owner, what }: Subject, make: () => Promise<MailText>): Promise<void> {
+  private async send(round: Round, { kind, owner, what }: Subject, make: () => Promise<MailText>): Promise<void> {
     const { ledger, log, now, settings } = this.parts;
     const name: MailName = { kind, to: `${owner} ${what}` };
-    if (this.#mustWait(round, kind, owner) || this.#isGone(name)) return;
+    if (this.mustWait(round, kind, owner) || this.isGone(name)) return;
     const to = ownerAddress(owner, settings.mail_domain);
     if (to === null) {
-      this.#remember(name);
+      this.remember(name);
       log(`no mail for the owner "${owner}": no address can be made of that name`);
       return;
     }
@@ -184,34 +184,34 @@ export class JobMails {
       ...(await make()),
     }));
     round.isStopped = stop;
-    if (came !== 'left') this.#remember(name);
+    if (came !== 'left') this.remember(name);
     if (came === 'sent') round.sent++;
-    this.#times.set(`${kind} ${owner}`, [...this.#recent(kind, owner), now().getTime()]);
+    this.times.set(`${kind} ${owner}`, [...this.recent(kind, owner), now().getTime()]);
   }
 
   /** Whether no mail of this kind can go to the owner now. Checked first, as asking the ledger reads files. */
-  #mustWait(round: Round, kind: Kind, owner: string): boolean {
-    return round.isStopped || this.#recent(kind, owner).length >= MOST_AN_HOUR[kind];
+  private mustWait(round: Round, kind: Kind, owner: string): boolean {
+    return round.isStopped || this.recent(kind, owner).length >= MOST_AN_HOUR[kind];
   }
 
-  #recent(kind: Kind, owner: string): readonly number[] {
+  private recent(kind: Kind, owner: string): readonly number[] {
     const from = this.parts.now().getTime() - HOUR_MS;
-    return (this.#times.get(`${kind} ${owner}`) ?? []).filter((at) => at > from);
+    return (this.times.get(`${kind} ${owner}`) ?? []).filter((at) => at > from);
   }
 
-  #isKnownGone({ kind, to }: MailName): boolean {
-    return this.#gone.has(`${kind} ${to}`);
+  private isKnownGone({ kind, to }: MailName): boolean {
+    return this.gone.has(`${kind} ${to}`);
   }
 
-  #isGone(name: MailName): boolean {
-    if (this.#isKnownGone(name)) return true;
-    const isGone = this.#days.some((day) => this.parts.ledger.stateOf(day, name) !== 'open');
-    if (isGone) this.#remember(name);
+  private isGone(name: MailName): boolean {
+    if (this.isKnownGone(name)) return true;
+    const isGone = this.days.some((day) => this.parts.ledger.stateOf(day, name) !== 'open');
+    if (isGone) this.remember(name);
     return isGone;
   }
 
-  #remember({ kind, to }: MailName): void {
-    if (this.#gone.size >= MOST_KNOWN) this.#gone.clear();
-    this.#gone.add(`${kind} ${to}`);
+  private remember({ kind, to }: MailName): void {
+    if (this.gone.size >= MOST_KNOWN) this.gone.clear();
+    this.gone.add(`${kind} ${to}`);
   }
 }

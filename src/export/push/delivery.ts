@@ -6,10 +6,10 @@ import type { Spool } from './spool';
 
 /** Sends to one sink: tracks when the next try is due, and logs changes. */
 export class Delivery<Item> {
-  readonly #say: (problem: string | null) => void;
-  #failures = 0;
-  #notBefore = 0;
-  #refusal = '';
+  private readonly say: (problem: string | null) => void;
+  private failures = 0;
+  private notBefore = 0;
+  private refusal = '';
 
   /** `log` is told each change once. */
   constructor(
@@ -17,12 +17,12 @@ export class Delivery<Item> {
     private readonly spool: Spool,
     private readonly log: (line: string) => void,
   ) {
-    this.#say = logChanges(log, 'it is sent to again');
+    this.say = logChanges(log, 'it is sent to again');
   }
 
   /** false: the last try failed, and the wait after it is not over. */
   get isDue(): boolean {
-    return monotonicMs() >= this.#notBefore;
+    return monotonicMs() >= this.notBefore;
   }
 
   /** Resolves to null if the sink has the items, else to why not. Items refused for good are counted, not retried. */
@@ -30,20 +30,20 @@ export class Delivery<Item> {
     const outcome = await sendAll(this.sink, items);
     if (outcome.kind !== 'sent') {
       const { reason, waitMs } = outcome.kind === 'later' ? outcome : { reason: 'all is too large for it', waitMs: 0 };
-      this.#notBefore = monotonicMs() + Math.max(waitMs, backoffMs(++this.#failures));
-      this.#say(`nothing is sent: ${reason}`);
+      this.notBefore = monotonicMs() + Math.max(waitMs, backoffMs(++this.failures));
+      this.say(`nothing is sent: ${reason}`);
       return reason;
     }
-    this.#failures = 0;
-    this.#say(null);
-    if (outcome.refused > 0) this.#refused(outcome.refused, outcome.reason, items.length);
+    this.failures = 0;
+    this.say(null);
+    if (outcome.refused > 0) this.refused(outcome.refused, outcome.reason, items.length);
     return null;
   }
 
-  #refused(count: number, reason: string, of: number): void {
+  private refused(count: number, reason: string, of: number): void {
     this.spool.update({ refused: this.spool.state.refused + count });
-    if (reason !== this.#refusal) this.log(`it rejects ${count} of ${of} for good: ${reason}`);
-    this.#refusal = reason;
+    if (reason !== this.refusal) this.log(`it rejects ${count} of ${of} for good: ${reason}`);
+    this.refusal = reason;
   }
 }
 

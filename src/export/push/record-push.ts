@@ -25,7 +25,7 @@ function isReady(record: JobRecord): boolean {
  * page; records sent after the stored position are sent again, under the same ids.
  */
 export class RecordPush implements Push {
-  readonly #delivery: Delivery<JobRecord>;
+  private readonly delivery: Delivery<JobRecord>;
 
   constructor(
     sink: Sink<JobRecord>,
@@ -33,7 +33,7 @@ export class RecordPush implements Push {
     private readonly openFeed: () => Promise<RecordFeed>,
     private readonly log: (line: string) => void,
   ) {
-    this.#delivery = new Delivery(sink, spool, log);
+    this.delivery = new Delivery(sink, spool, log);
   }
 
   /** Nothing to do: the accounting DB keeps the records. */
@@ -43,7 +43,7 @@ export class RecordPush implements Push {
 
   /** Rejects with StoreError if the accounting DB can't be read. */
   async send(signal: AbortSignal): Promise<string | null> {
-    if (!this.#delivery.isDue) return 'the next try is not due';
+    if (!this.delivery.isDue) return 'the next try is not due';
     const feed = await this.openFeed();
     try {
       await this.compareStores(feed);
@@ -93,6 +93,6 @@ export class RecordPush implements Push {
   }
 
   private deliver(records: readonly NumberedRecord[]): Promise<string | null> {
-    return records.length === 0 ? Promise.resolve(null) : this.#delivery.send(records.map(({ record }) => record));
+    return records.length === 0 ? Promise.resolve(null) : this.delivery.send(records.map(({ record }) => record));
   }
 }

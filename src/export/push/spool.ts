@@ -29,13 +29,13 @@ const BLOCK = 4096;
  * process dies, both remain as they were after the last step. Methods throw UserError.
  */
 export class Spool {
-  #state: PushState;
+  private saved: PushState;
 
   constructor(
     readonly directory: string,
     private readonly mostBytes: number,
   ) {
-    this.#state = this.attempt(() => {
+    this.saved = this.attempt(() => {
       const reason = process.geteuid?.() === 0 ? untrusted(directory) : null;
       if (reason !== null) throw new Error(`root would trust it, and ${reason}`);
       mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -44,13 +44,13 @@ export class Spool {
   }
 
   get state(): PushState {
-    return this.#state;
+    return this.saved;
   }
 
   update(changes: Partial<PushState>): void {
-    const state = { ...this.#state, ...changes };
+    const state = { ...this.saved, ...changes };
     this.attempt(() => replaceFile(statePath(this.directory), JSON.stringify(state), 0o600));
-    this.#state = state;
+    this.saved = state;
   }
 
   /**
@@ -70,7 +70,7 @@ export class Spool {
       return true;
     });
     for (const batch of dropped) this.remove(batch.name);
-    if (dropped.length > 0) this.update({ dropped: this.#state.dropped + dropped.length });
+    if (dropped.length > 0) this.update({ dropped: this.saved.dropped + dropped.length });
     this.attempt(() => replaceFile(join(this.directory, name), text, 0o600));
     return dropped.length > 0;
   }
@@ -85,7 +85,7 @@ export class Spool {
       );
       if (points.ok) return { name, points: points.value };
       this.remove(name);
-      this.update({ dropped: this.#state.dropped + 1 });
+      this.update({ dropped: this.saved.dropped + 1 });
     }
     return null;
   }

@@ -21,31 +21,31 @@ const SPARE = 1000;
  * are kept.
  */
 export class ChosenTasks<Task extends readonly JobRecord[]> {
-  readonly #choice: TaskChoice;
-  readonly #most: number;
-  #kept: { readonly task: Task; readonly full: number }[] = [];
+  private readonly choice: TaskChoice;
+  private readonly most: number;
+  private kept: { readonly task: Task; readonly full: number }[] = [];
 
   constructor(choice: TaskChoice) {
-    this.#choice = choice;
-    this.#most = Math.min(choice.worst ?? Infinity, choice.limit ?? Infinity);
+    this.choice = choice;
+    this.most = Math.min(choice.worst ?? Infinity, choice.limit ?? Infinity);
   }
 
   add(task: Task): void {
-    const { worst, failed } = this.#choice;
+    const { worst, failed } = this.choice;
     if (failed === true && !task.some(endedBadly)) return;
     if (worst === undefined) {
-      if (this.#kept.length < this.#most) this.#kept.push({ task, full: 0 });
+      if (this.kept.length < this.most) this.kept.push({ task, full: 0 });
       return;
     }
     const full = fullnessOfRun(task);
     if (full < 0) return;
-    this.#kept.push({ task, full });
-    if (this.#kept.length > this.#most + SPARE) this.#cut();
+    this.kept.push({ task, full });
+    if (this.kept.length > this.most + SPARE) this.cut();
   }
 
   list(): readonly Task[] {
-    this.#cut();
-    return this.#kept.map(({ task }) => task);
+    this.cut();
+    return this.kept.map(({ task }) => task);
   }
 
   /** Passes `tasks` on, and adds each when it is read. */
@@ -56,8 +56,8 @@ export class ChosenTasks<Task extends readonly JobRecord[]> {
     }
   }
 
-  #cut(): void {
-    this.#kept = this.#kept.sort((a, b) => b.full - a.full).slice(0, this.#most);
+  private cut(): void {
+    this.kept = this.kept.sort((a, b) => b.full - a.full).slice(0, this.most);
   }
 }
 

@@ -27,19 +27,19 @@ const LONGEST_DELIVERY_MS = 30_000;
  * the process that delivers.
  */
 export class Heartbeat {
-  readonly #intervalMs: number;
+  private readonly intervalMs: number;
   /** `STATE/heartbeat` */
-  readonly #due: string;
-  #underWay: Promise<unknown> = Promise.resolve();
-  #complained = false;
+  private readonly due: string;
+  private underWay: Promise<unknown> = Promise.resolve();
+  private complained = false;
 
   /** `destination` is asked before each heartbeat; if it throws, that heartbeat is left out. */
   constructor(
     private readonly settings: Settings,
     private readonly destination: () => Destination = () => settings,
   ) {
-    this.#intervalMs = settings.heartbeat * 1000;
-    this.#due = join(settings.state_dir, 'heartbeat');
+    this.intervalMs = settings.heartbeat * 1000;
+    this.due = join(settings.state_dir, 'heartbeat');
   }
 
   /**
@@ -49,23 +49,23 @@ export class Heartbeat {
   beat(store: NodeStore, nowMs = Date.now()): Promise<'not due' | 'elsewhere' | 'nothing' | 'delivered' | 'failed'> {
     let lock: number | null = null;
     try {
-      if (this.#intervalMs === 0 || !this.#isDue(nowMs)) return Promise.resolve('not due');
-      lock = lockFile(`${this.#due}.lock`);
+      if (this.intervalMs === 0 || !this.isDue(nowMs)) return Promise.resolve('not due');
+      lock = lockFile(`${this.due}.lock`);
       if (lock === null) return Promise.resolve('elsewhere');
       // Another process may have delivered just before we got the lock.
-      if (this.#isDue(nowMs)) {
-        this.#setDue(nowMs + this.#intervalMs * (1 - JITTER + 2 * JITTER * Math.random()));
-        const records = this.#newRecords(store, nowMs);
+      if (this.isDue(nowMs)) {
+        this.setDue(nowMs + this.intervalMs * (1 - JITTER + 2 * JITTER * Math.random()));
+        const records = this.newRecords(store, nowMs);
         if (records.length > 0) {
-          const delivery = this.#deliver(records, ownStatus(store, this.settings), lock);
+          const delivery = this.deliver(records, ownStatus(store, this.settings), lock);
           lock = null;
-          this.#underWay = delivery;
+          this.underWay = delivery;
           return delivery;
         }
       }
       return Promise.resolve('nothing');
     } catch (error) {
-      this.#complain(reasonOf(error));
+      this.complain(reasonOf(error));
       return Promise.resolve('failed');
     } finally {
       if (lock !== null) closeSync(lock);
@@ -75,47 +75,51 @@ export class Heartbeat {
   /** Resolves when no delivery is under way, after 30 s at the latest: a dead file server can hang one for ever. */
   async idle(): Promise<void> {
     const enough = new AbortController();
-    await Promise.race([this.#underWay, sleep(LONGEST_DELIVERY_MS, null, enough).catch(() => null)]);
+    await Promise.race([this.underWay, sleep(LONGEST_DELIVERY_MS, null, enough).catch(() => null)]);
     enough.abort();
   }
 
-  #setDue(atMs: number): void {
-    closeSync(openSync(this.#due, 'a', 0o600));
-    utimesSync(this.#due, atMs / 1000, atMs / 1000);
+  private setDue(atMs: number): void {
+    closeSync(openSync(this.due, 'a', 0o600));
+    utimesSync(this.due, atMs / 1000, atMs / 1000);
   }
 
-  #isDue(nowMs: number): boolean {
-    const file = statSync(this.#due, { throwIfNoEntry: false });
+  private isDue(nowMs: number): boolean {
+    const file = statSync(this.due, { throwIfNoEntry: false });
     if (file === undefined) {
       // At a random time in the first interval: hosts may have been installed, or booted, together.
-      this.#setDue(nowMs + Math.random() * this.#intervalMs);
+      this.setDue(nowMs + Math.random() * this.intervalMs);
       return false;
     }
     // Farther away than it is ever set: the clock was set back.
-    return nowMs >= file.mtimeMs || file.mtimeMs - nowMs > this.#intervalMs * (1 + JITTER) + 1000;
+    return nowMs >= file.mtimeMs || file.mtimeMs - nowMs > this.intervalMs * (1 + JITTER) + 1000;
   }
 
-  #newRecords(store: NodeStore, nowMs: number): string[] {
-    const oldest = nowMs - Math.max(2 * this.#intervalMs, LEAST_PATIENCE_MS);
+  private newRecords(store: NodeStore, nowMs: number): string[] {
+    const oldest = nowMs - Math.max(2 * this.intervalMs, LEAST_PATIENCE_MS);
     return store.running().flatMap(({ record }) => {
       const parsed = recordOfJson(record);
       return parsed.ok && parsed.value.status === 'running' && parsed.value.revision >= oldest ? [record] : [];
     });
   }
 
-  async #deliver(records: readonly string[], status: NodeStatus | null, lock: number): Promise<'delivered' | 'failed'> {
+  private async deliver(
+    records: readonly string[],
+    status: NodeStatus | null,
+    lock: number,
+  ): Promise<'delivered' | 'failed'> {
     try {
       const problem = await deliverRecords(records, this.destination, status);
-      if (problem !== null) this.#complain(problem);
-      else this.#complained = false;
+      if (problem !== null) this.complain(problem);
+      else this.complained = false;
       return problem === null ? 'delivered' : 'failed';
     } finally {
       closeSync(lock);
     }
   }
 
-  #complain(problem: string): void {
-    if (!this.#complained) warn(`the figures of running jobs can't be sent to the accounting DB: ${problem}`);
-    this.#complained = true;
+  private complain(problem: string): void {
+    if (!this.complained) warn(`the figures of running jobs can't be sent to the accounting DB: ${problem}`);
+    this.complained = true;
   }
 }

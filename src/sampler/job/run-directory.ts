@@ -44,7 +44,7 @@ import { formatRunDescription, parseRunDescription, runDirectoryName, type RunDe
  */
 export class RunDirectory {
   readonly name: string;
-  #lock: number | null = null;
+  private lockFd: number | null = null;
 
   constructor(readonly path: string) {
     this.name = basename(path);
@@ -104,8 +104,8 @@ export class RunDirectory {
 
   /** Makes this process the one that looks after the run; false: another one does. Throws when there can be no lock. */
   lock(): boolean {
-    this.#lock ??= lockFile(this.file('lock'));
-    return this.#lock !== null;
+    this.lockFd ??= lockFile(this.file('lock'));
+    return this.lockFd !== null;
   }
 
   /** Takes over the lock that a predecessor left as descriptor 3; false: there is none. */
@@ -115,18 +115,18 @@ export class RunDirectory {
     } catch {
       return false;
     }
-    this.#lock = 3;
+    this.lockFd = 3;
     return true;
   }
 
   /** The lock's descriptor, for a successor; null: not held. */
   get heldLock(): number | null {
-    return this.#lock;
+    return this.lockFd;
   }
 
   unlock(): void {
-    if (this.#lock !== null) closeSync(this.#lock);
-    this.#lock = null;
+    if (this.lockFd !== null) closeSync(this.lockFd);
+    this.lockFd = null;
   }
 
   /** Whether no process looks after this run now. */

@@ -101,11 +101,11 @@ export async function connectListener(
 
 /** One connection: numbers its requests, and matches the answers to them. */
 class Connection {
-  readonly #waiting = new Map<number, (answer: Answer | null) => void>();
-  #ids = 0;
-  #closed = false;
+  private readonly waiting = new Map<number, (answer: Answer | null) => void>();
+  private ids = 0;
+  private closed = false;
   /** Takes the listener's greeting; null once it has come. */
-  #greet: ((hello: Hello | null) => void) | null = null;
+  private greet: ((hello: Hello | null) => void) | null = null;
 
   constructor(
     private readonly socket: Socket,
@@ -113,8 +113,8 @@ class Connection {
   ) {
     socket.setEncoding('utf8');
     socket.unref();
-    socket.on('data', lineSplitter((line) => this.#take(line)) as (chunk: string | Buffer) => void);
-    const gone = (): void => this.#gone();
+    socket.on('data', lineSplitter((line) => this.take(line)) as (chunk: string | Buffer) => void);
+    const gone = (): void => this.gone();
     socket.on('error', gone).on('close', gone);
   }
 
@@ -123,81 +123,81 @@ class Connection {
       const timer = setTimeout(() => {
         // As with answers: a greeting that is there but unread counts.
         setImmediate(() => {
-          if (this.#greet !== null) this.#end();
+          if (this.greet !== null) this.end();
         });
       }, HELLO_WITHIN_MS);
-      this.#greet = (hello): void => {
-        this.#greet = null;
+      this.greet = (hello): void => {
+        this.greet = null;
         clearTimeout(timer);
-        resolve(hello === null ? null : this.#link(hello));
+        resolve(hello === null ? null : this.link(hello));
       };
     });
   }
 
-  #link(hello: Hello): ListenerLink {
+  private link(hello: Hello): ListenerLink {
     return {
       hello,
-      follow: (pids) => this.#write({ kind: 'follow', pids }),
-      sync: async (withinMs) => (await this.#ask(withinMs, (id) => ({ kind: 'sync', id }))) !== null,
+      follow: (pids) => this.write({ kind: 'follow', pids }),
+      sync: async (withinMs) => (await this.ask(withinMs, (id) => ({ kind: 'sync', id }))) !== null,
       read: async (source, pids, withinMs) => {
-        const answer = await this.#ask(withinMs, (id) => ({ kind: 'read', id, source, pids }));
+        const answer = await this.ask(withinMs, (id) => ({ kind: 'read', id, source, pids }));
         return answer?.kind === 'values' ? answer : null;
       },
       node: async (withinMs) => {
-        const answer = await this.#ask(withinMs, (id) => ({ kind: 'node', id }));
+        const answer = await this.ask(withinMs, (id) => ({ kind: 'node', id }));
         return answer?.kind === 'node' ? answer : null;
       },
-      close: () => this.#end(),
+      close: () => this.end(),
     };
   }
 
-  #write(request: Request): void {
-    if (!this.#closed) this.socket.write(`${JSON.stringify(request)}\n`);
+  private write(request: Request): void {
+    if (!this.closed) this.socket.write(`${JSON.stringify(request)}\n`);
   }
 
-  #ask(withinMs: number, request: (id: number) => Request): Promise<Answer | null> {
-    if (this.#closed) return Promise.resolve(null);
-    const id = ++this.#ids;
+  private ask(withinMs: number, request: (id: number) => Request): Promise<Answer | null> {
+    if (this.closed) return Promise.resolve(null);
+    const id = ++this.ids;
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         // If this process was held up itself, the answer may be there, unread: sockets come after timers.
         setImmediate(() => {
-          this.#waiting.delete(id);
+          this.waiting.delete(id);
           resolve(null);
         });
       }, withinMs);
-      this.#waiting.set(id, (answer) => {
+      this.waiting.set(id, (answer) => {
         clearTimeout(timer);
         resolve(answer);
       });
-      this.#write(request(id));
+      this.write(request(id));
     });
   }
 
-  #take(line: string): void {
+  private take(line: string): void {
     const reply = decodeReply(line);
-    if (reply === null || this.#closed) return;
-    if (reply.kind === 'hello') this.#greet?.(reply);
+    if (reply === null || this.closed) return;
+    if (reply.kind === 'hello') this.greet?.(reply);
     else if (reply.kind === 'synced' || reply.kind === 'values' || (reply.kind === 'node' && reply.id !== null)) {
       const id = reply.id as number;
-      this.#waiting.get(id)?.(reply);
-      this.#waiting.delete(id);
+      this.waiting.get(id)?.(reply);
+      this.waiting.delete(id);
     } else this.handlers.take(reply);
   }
 
-  #gone(): void {
-    if (this.#closed) return;
-    const known = this.#greet === null;
-    this.#end();
+  private gone(): void {
+    if (this.closed) return;
+    const known = this.greet === null;
+    this.end();
     if (known) this.handlers.lost();
   }
 
-  #end(): void {
-    if (this.#closed) return;
-    this.#closed = true;
+  private end(): void {
+    if (this.closed) return;
+    this.closed = true;
     this.socket.destroy();
-    this.#greet?.(null);
-    for (const answer of this.#waiting.values()) answer(null);
-    this.#waiting.clear();
+    this.greet?.(null);
+    for (const answer of this.waiting.values()) answer(null);
+    this.waiting.clear();
   }
 }

@@ -76,26 +76,26 @@ const inodeOf = (path: string): number | null => statSync(path, { throwIfNoEntry
 
 /** The node-local store: samples, summaries, outbox (contract: sql/node). */
 export class NodeStore {
-  readonly #path: string;
-  readonly #inode: number | null;
-  readonly #database: Database;
-  readonly #statements: ReturnType<typeof prepare>;
-  readonly #samples: SampleTable;
-  readonly #series: SeriesTable;
+  private readonly path: string;
+  private readonly inode: number | null;
+  private readonly database: Database;
+  private readonly statements: ReturnType<typeof prepare>;
+  private readonly samples: SampleTable;
+  private readonly series: SeriesTable;
 
   /** Makes `STATE/node.db` where there is none; waits `busyMs` for other processes' locks. Throws when it can't be written. */
   constructor(stateDirectory: string, busyMs = BUSY_MS) {
-    this.#path = join(stateDirectory, 'node.db');
-    this.#database = openDatabase(stateDirectory, busyMs);
-    this.#inode = inodeOf(this.#path);
-    this.#statements = prepare(this.#database);
-    this.#samples = new SampleTable(this.#database);
-    this.#series = new SeriesTable(this.#database);
+    this.path = join(stateDirectory, 'node.db');
+    this.database = openDatabase(stateDirectory, busyMs);
+    this.inode = inodeOf(this.path);
+    this.statements = prepare(this.database);
+    this.samples = new SampleTable(this.database);
+    this.series = new SeriesTable(this.database);
   }
 
   /** false: somebody has moved, removed or replaced the file. Nobody would ever find what we write into ours. */
   isInPlace(): boolean {
-    return inodeOf(this.#path) === this.#inode;
+    return inodeOf(this.path) === this.inode;
   }
 
   /** Saves samples and the record so far of a running job; a crash of the machine may lose the last seconds. */
@@ -108,8 +108,8 @@ export class NodeStore {
   ): void {
     this.change(() => {
       const job = this.saveJob(run, startedMs, record, false);
-      this.#samples.save(job, samples);
-      this.#series.save(job, series);
+      this.samples.save(job, samples);
+      this.series.save(job, series);
     });
   }
 
@@ -125,9 +125,9 @@ export class NodeStore {
       this.change(() => {
         const done = this.job(run)?.finished === true;
         const job = this.saveJob(run, startedMs, record, true);
-        this.#samples.save(job, samples);
-        this.#series.save(job, series);
-        if (!done) this.#statements.addToOutbox.run(JSON.stringify(record), record.revision);
+        this.samples.save(job, samples);
+        this.series.save(job, series);
+        if (!done) this.statements.addToOutbox.run(JSON.stringify(record), record.revision);
       }),
     );
   }
@@ -135,32 +135,32 @@ export class NodeStore {
   /** Saves readings of the sources for a job that is in node.db already, or (null) for the node. */
   saveSeries(run: string | null, batch: SeriesBatch): void {
     this.change(() => {
-      const job = run === null ? null : this.#statements.job.get(run);
+      const job = run === null ? null : this.statements.job.get(run);
       if (job === undefined) throw new Error(`node.db knows no run ${run}`);
-      this.#series.save(job?.id ?? null, batch);
+      this.series.save(job?.id ?? null, batch);
     });
   }
 
   /** Replaces the failing sources that were saved before. */
   saveFailing(sources: FailingSources): void {
-    const insert = this.#database.prepare<[string, string]>('INSERT INTO failing_source VALUES (?, ?)');
+    const insert = this.database.prepare<[string, string]>('INSERT INTO failing_source VALUES (?, ?)');
     this.change(() => {
-      this.#database.exec('DELETE FROM failing_source');
+      this.database.exec('DELETE FROM failing_source');
       for (const { source, reason } of sources) insert.run(source, reason);
     });
   }
 
   failing(): FailingSources {
-    return this.#database.prepare<[], FailingSources[number]>('SELECT * FROM failing_source ORDER BY source').all();
+    return this.database.prepare<[], FailingSources[number]>('SELECT * FROM failing_source ORDER BY source').all();
   }
 
   /** Merges series that were saved in many small rows (finished jobs, past hours of the node), for about `forMs`. */
   packSeries(nowMs: number, forMs?: number): void {
-    this.#series.pack(nowMs, forMs);
+    this.series.pack(nowMs, forMs);
   }
 
   job(run: string): StoredJob | null {
-    const row = this.#statements.job.get(run);
+    const row = this.statements.job.get(run);
     return row === undefined ? null : toJob(row);
   }
 
@@ -171,7 +171,7 @@ export class NodeStore {
   }
 
   running(): readonly StoredJob[] {
-    return this.#statements.running.all().map(toJob);
+    return this.statements.running.all().map(toJob);
   }
 
   /** Puts records that users handed in into the outbox and counts them per user, in one transaction, on the disk. */
@@ -179,8 +179,8 @@ export class NodeStore {
     this.onDisk(() =>
       this.change(() => {
         for (const { uid, record } of records) {
-          this.#statements.addToOutbox.run(record, Date.now());
-          this.#statements.addHanded.run(uid, day, Buffer.byteLength(record));
+          this.statements.addToOutbox.run(record, Date.now());
+          this.statements.addHanded.run(uid, day, Buffer.byteLength(record));
         }
       }),
     );
@@ -188,12 +188,12 @@ export class NodeStore {
 
   /** What a user has handed in on that day (days since 1970, UTC). */
   handed(uid: number, day: number): HandedAmount {
-    return this.#statements.handed.get(uid, day) ?? { records: 0, bytes: 0 };
+    return this.statements.handed.get(uid, day) ?? { records: 0, bytes: 0 };
   }
 
   /** Puts the records of runs that ended since a time (ms since the epoch), as far as they are kept, into the outbox again. */
   deliverAgain(sinceMs: number): void {
-    const add = this.#database.prepare<[number, number]>(
+    const add = this.database.prepare<[number, number]>(
       `INSERT INTO outbox (record, added) SELECT record, ? FROM job
        WHERE finished = 1 AND changed >= ? AND record NOT IN (SELECT record FROM outbox WHERE refused IS NULL)`,
     );
@@ -201,42 +201,42 @@ export class NodeStore {
   }
 
   outbox(most: number): readonly OutboxRow[] {
-    return this.#statements.outbox.all(most);
+    return this.statements.outbox.all(most);
   }
 
   /** State of the outbox, not counting waiting rows up to the id `behind`. */
   outboxState(behind: number): OutboxState {
-    return outboxState(this.#database, behind);
+    return outboxState(this.database, behind);
   }
 
   /** When a job was last measured here (ms since the epoch); null: never, as far as is kept. */
   lastJobMs(): number | null {
-    return this.#statements.lastJob.get()?.changed ?? null;
+    return this.statements.lastJob.get()?.changed ?? null;
   }
 
   delivered(ids: readonly number[]): void {
-    const remove = this.#database.prepare<[number]>('DELETE FROM outbox WHERE id = ?');
-    this.#database.transaction(() => {
+    const remove = this.database.prepare<[number]>('DELETE FROM outbox WHERE id = ?');
+    this.database.transaction(() => {
       for (const id of ids) remove.run(id);
     })();
   }
 
   refuse(id: number, reason: string): void {
-    this.#database.prepare<[string, number]>('UPDATE outbox SET refused = ? WHERE id = ?').run(reason, id);
+    this.database.prepare<[string, number]>('UPDATE outbox SET refused = ? WHERE id = ?').run(reason, id);
   }
 
   /** Drops what is older than `before` (ms since the epoch), or above `mostBytes`: see prune.ts. */
   prune(before: number, mostBytes: number, forMs: number): void {
-    prune(this.#database, before, mostBytes, forMs);
+    prune(this.database, before, mostBytes, forMs);
   }
 
   close(): void {
-    this.#database.close();
+    this.database.close();
   }
 
   private saveJob(run: string, startedMs: number, record: JobRecord, finished: boolean): number {
     const text = JSON.stringify(record);
-    const row = this.#statements.upsertJob.get(run, startedMs, record.revision, finished ? 1 : 0, text);
+    const row = this.statements.upsertJob.get(run, startedMs, record.revision, finished ? 1 : 0, text);
     if (row === undefined) throw new Error('node.db returned no job id');
     return row.id;
   }
@@ -244,21 +244,21 @@ export class NodeStore {
   /** Runs `action` in one transaction; if that fails, forgets the ids that it gave out. */
   private change(action: () => void): void {
     try {
-      this.#database.transaction(action).immediate();
+      this.database.transaction(action).immediate();
     } catch (error) {
-      this.#samples.forget();
-      this.#series.forget();
+      this.samples.forget();
+      this.series.forget();
       throw error;
     }
   }
 
   /** What `action` commits is on the disk when this returns. */
   private onDisk(action: () => void): void {
-    this.#database.pragma('synchronous = FULL');
+    this.database.pragma('synchronous = FULL');
     try {
       action();
     } finally {
-      this.#database.pragma('synchronous = NORMAL');
+      this.database.pragma('synchronous = NORMAL');
     }
   }
 }

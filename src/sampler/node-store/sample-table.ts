@@ -32,18 +32,18 @@ const MOST_IDS_REMEMBERED = 2000;
 
 /** The tables `sample` and `process` of node.db: written here, read by sample-series.ts. */
 export class SampleTable {
-  readonly #insertSample: Statement;
-  readonly #insertProcess: Statement<[number, number, number, string, number], { id: number }>;
+  private readonly insertSample: Statement;
+  private readonly insertProcess: Statement<[number, number, number, string, number], { id: number }>;
   /** Ids of the processes that were saved in this hour. */
-  readonly #processIds = new Map<string, number>();
-  #hour = 0;
+  private readonly processIds = new Map<string, number>();
+  private hour = 0;
 
   constructor(database: Database) {
-    this.#insertSample = database.prepare(
+    this.insertSample = database.prepare(
       `INSERT OR REPLACE INTO sample (job, at, rss, vmem, swap, anonymous, cpu, processes, threads, read, written, largest)
        VALUES (@job, @at, @rss, @vmem, @swap, @anonymous, @cpu, @processes, @threads, @read, @written, @packed)`,
     );
-    this.#insertProcess = database.prepare(
+    this.insertProcess = database.prepare(
       `INSERT INTO process (job, pid, start, command, seen) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (job, pid, start, command) DO UPDATE SET seen = excluded.seen RETURNING id`,
     );
@@ -53,27 +53,27 @@ export class SampleTable {
   save(job: number, samples: readonly StoredSample[]): void {
     // The hour of saving, not of the samples: pruning drops what was saved first.
     const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
-    if (hour !== this.#hour) this.#processIds.clear();
-    this.#hour = hour;
+    if (hour !== this.hour) this.processIds.clear();
+    this.hour = hour;
     for (const { largest, othersRss, othersCpu, ...sample } of samples) {
       const threes = largest.flatMap((process) => [this.processId(job, process), process.rss, process.cpu]);
       if (othersRss > 0) threes.push(0, othersRss, othersCpu);
-      this.#insertSample.run({ job, ...sample, packed: packVarints(threes) });
+      this.insertSample.run({ job, ...sample, packed: packVarints(threes) });
     }
   }
 
   /** To be called after a rollback: ids given out since the transaction began are gone. */
   forget(): void {
-    this.#processIds.clear();
+    this.processIds.clear();
   }
 
   private processId(job: number, process: StoredProcess): number {
     const key = `${job} ${process.pid} ${process.start} ${process.command}`;
-    let id = this.#processIds.get(key);
+    let id = this.processIds.get(key);
     if (id === undefined) {
-      if (this.#processIds.size >= MOST_IDS_REMEMBERED) this.#processIds.clear();
-      id = this.#insertProcess.get(job, process.pid, process.start, process.command, this.#hour)?.id ?? 0;
-      this.#processIds.set(key, id);
+      if (this.processIds.size >= MOST_IDS_REMEMBERED) this.processIds.clear();
+      id = this.insertProcess.get(job, process.pid, process.start, process.command, this.hour)?.id ?? 0;
+      this.processIds.set(key, id);
     }
     return id;
   }

@@ -83,77 +83,77 @@ export function chooseStorage(conditions: StorageConditions): Storage {
 
 /** node.db; what can't be written is kept in memory and tried again. */
 class NodeStorage implements Storage {
-  readonly #name: string;
-  #unsaved: StoredSample[] = [];
-  #unsavedSeries: SeriesBatch = [];
-  #final: JobRecord | null = null;
-  #committed = false;
-  #complained = false;
+  private readonly name: string;
+  private unsaved: StoredSample[] = [];
+  private unsavedSeries: SeriesBatch = [];
+  private final: JobRecord | null = null;
+  private committed = false;
+  private complained = false;
 
   constructor(private readonly conditions: StorageConditions) {
-    this.#name = runDirectoryName(conditions.run);
+    this.name = runDirectoryName(conditions.run);
   }
 
   prepare(): void {
-    this.#tryWith(() => undefined);
+    this.tryWith(() => undefined);
   }
 
   saveProgress(record: JobRecord, samples: readonly StoredSample[], series: SeriesBatch = []): void {
-    this.#keep(samples, series);
+    this.keep(samples, series);
     const { startedMs, settings, upkeep, deliver } = this.conditions;
-    const saved = this.#tryWith((opened) => {
-      opened.saveProgress(this.#name, startedMs(), record, this.#unsaved, this.#unsavedSeries);
+    const saved = this.tryWith((opened) => {
+      opened.saveProgress(this.name, startedMs(), record, this.unsaved, this.unsavedSeries);
       void upkeep.heartbeat?.beat(opened);
     });
     if (saved) {
-      this.#unsaved = [];
-      this.#unsavedSeries = [];
+      this.unsaved = [];
+      this.unsavedSeries = [];
       // Never by defaults that stand in for the site's settings.
       if (deliver && Math.random() * PRUNE_ODDS < 1)
-        this.#tryWith((opened) => pruneNode(opened, settings, PRUNE_WHILE_RUNNING_MS));
+        this.tryWith((opened) => pruneNode(opened, settings, PRUNE_WHILE_RUNNING_MS));
       return;
     }
     // An unwritable disk must not fill the memory instead: the record keeps the peaks, the series its shape.
-    if (this.#unsaved.length > 2000) this.#unsaved = this.#unsaved.filter((_, index) => index % 2 === 0);
-    this.#unsavedSeries = this.#unsavedSeries.slice(-MOST_UNSAVED_BATCHES);
+    if (this.unsaved.length > 2000) this.unsaved = this.unsaved.filter((_, index) => index % 2 === 0);
+    this.unsavedSeries = this.unsavedSeries.slice(-MOST_UNSAVED_BATCHES);
   }
 
   finish(record: JobRecord, samples: readonly StoredSample[], series: SeriesBatch = []): 'disk' | 'memory' {
-    this.#final = record;
-    this.#keep(samples, series);
-    this.#commit(record);
-    return this.#committed ? 'disk' : 'memory';
+    this.final = record;
+    this.keep(samples, series);
+    this.commit(record);
+    return this.committed ? 'disk' : 'memory';
   }
 
   keepsDirectory(): boolean {
-    return !this.#committed;
+    return !this.committed;
   }
 
   async afterwards(cleanUp: () => void): Promise<void> {
-    if (this.#final !== null) await this.#commitAtLast(this.#final);
+    if (this.final !== null) await this.commitAtLast(this.final);
     cleanUp();
     await this.conditions.upkeep.ended();
   }
 
-  #keep(samples: readonly StoredSample[], series: SeriesBatch): void {
-    this.#unsaved.push(...samples);
-    this.#unsavedSeries = [...this.#unsavedSeries, ...series];
+  private keep(samples: readonly StoredSample[], series: SeriesBatch): void {
+    this.unsaved.push(...samples);
+    this.unsavedSeries = [...this.unsavedSeries, ...series];
   }
 
-  #commit(record: JobRecord): void {
-    this.#committed = this.#tryWith((opened) =>
-      opened.finish(this.#name, this.conditions.startedMs(), record, this.#unsaved, this.#unsavedSeries),
+  private commit(record: JobRecord): void {
+    this.committed = this.tryWith((opened) =>
+      opened.finish(this.name, this.conditions.startedMs(), record, this.unsaved, this.unsavedSeries),
     );
   }
 
   /** Tries to write the summary for a day, here or straight into the accounting DB. */
-  async #commitAtLast(record: JobRecord): Promise<void> {
+  private async commitAtLast(record: JobRecord): Promise<void> {
     const { deliver, destination } = this.conditions;
     const deadline = monotonicMs() + RETRY_FOR_MS;
-    for (let pause = 2000; !this.#committed; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    for (let pause = 2000; !this.committed; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       // The accounting DB may work while this disk does not; both are tried, the merge is idempotent.
       if (deliver && (await deliverRecord(record, destination)) === null) {
-        this.#committed = true;
+        this.committed = true;
         return;
       }
       if (monotonicMs() > deadline) {
@@ -163,22 +163,22 @@ class NodeStorage implements Storage {
         return;
       }
       await sleep(pause * (0.5 + Math.random()));
-      this.#commit(record);
+      this.commit(record);
     }
   }
 
-  #tryWith(action: (opened: NodeStore) => void): boolean {
+  private tryWith(action: (opened: NodeStore) => void): boolean {
     const { settings, upkeep } = this.conditions;
     let store: NodeStore | null = null;
     try {
       store = upkeep.store.open();
       action(store);
-      this.#complained = false;
+      this.complained = false;
       return true;
     } catch (error) {
-      if (!this.#complained)
+      if (!this.complained)
         warn(`${join(settings.state_dir, 'node.db')}: ${reasonOf(error)}; kept in memory and tried again`);
-      this.#complained = true;
+      this.complained = true;
       upkeep.store.failed(store);
       return false;
     }

@@ -29,7 +29,7 @@ function fairShare(costs: ReadonlyMap<string, number>, budget: number): number {
  */
 export class CpuBudget {
   /** CPU time (ms) of one tick, by job. */
-  readonly #costs = new Map<string, number>();
+  private readonly costs = new Map<string, number>();
 
   /** `percent` of a core for up to 16 jobs, twice that for up to 32, and so on. */
   constructor(
@@ -44,22 +44,22 @@ export class CpuBudget {
       afterTick: (cpuMs) => {
         const spent = cpuMs - before;
         before = cpuMs;
-        return ticks++ < COLD_TICKS ? this.intervalMs : this.#intervalOf(name, spent);
+        return ticks++ < COLD_TICKS ? this.intervalMs : this.intervalOf(name, spent);
       },
     };
   }
 
   end(name: string): void {
-    this.#costs.delete(name);
+    this.costs.delete(name);
   }
 
-  #intervalOf(name: string, spent: number): number {
+  private intervalOf(name: string, spent: number): number {
     const intervalMs = this.intervalMs;
-    const known = this.#costs.get(name);
+    const known = this.costs.get(name);
     const cost = known === undefined ? spent : known + WEIGHT * (spent - known);
-    this.#costs.set(name, cost);
-    const budget = (intervalMs * this.percent * Math.ceil(this.#costs.size / JOBS_PER_SHARE)) / 100;
-    const share = fairShare(this.#costs, budget);
+    this.costs.set(name, cost);
+    const budget = (intervalMs * this.percent * Math.ceil(this.costs.size / JOBS_PER_SHARE)) / 100;
+    const share = fairShare(this.costs, budget);
     return cost > share ? stretched(intervalMs, (intervalMs * cost) / share) : intervalMs;
   }
 }

@@ -20,23 +20,23 @@ const RESCAN_EVERY_MS = 5000;
  */
 export class LocalTasks {
   /** By the spool directory; null: being begun, or over. */
-  readonly #followed = new Map<string, JobFollower | null>();
-  readonly #ends: Promise<void>[] = [];
-  readonly #budget: CpuBudget;
-  readonly #close: () => void;
+  private readonly followed = new Map<string, JobFollower | null>();
+  private readonly ends: Promise<void>[] = [];
+  private readonly budget: CpuBudget;
+  private readonly close: () => void;
 
   constructor(
     private readonly job: RunDescription,
     private readonly surroundings: Surroundings,
   ) {
     const { interval, cpu_budget_percent: percent } = surroundings.settings;
-    this.#budget = new CpuBudget(interval * 1000, percent);
+    this.budget = new CpuBudget(interval * 1000, percent);
     const consider = (entry: SpoolEntry): void => {
       if (entry.peTask !== null) this.consider(entry);
     };
     const watch = watchSpools(dirname(job.spool), consider, basename(job.spool));
     const timer = setInterval(() => watch.rescan(), RESCAN_EVERY_MS).unref();
-    this.#close = () => {
+    this.close = () => {
       clearInterval(timer);
       watch.close();
     };
@@ -48,29 +48,29 @@ export class LocalTasks {
 
   /** For the process that takes over from this one. */
   handOver(): void {
-    this.#close();
+    this.close();
     for (const follower of this.living()) writeResumeState(this.surroundings.settings, follower.run, follower.save());
   }
 
   /** Resolves when all tasks have their records: some outlive the job's script. */
   async ended(): Promise<void> {
-    this.#close();
-    await Promise.all(this.#ends);
+    this.close();
+    await Promise.all(this.ends);
   }
 
   private living(): readonly JobFollower[] {
-    return [...this.#followed.values()].filter((follower) => follower !== null);
+    return [...this.followed.values()].filter((follower) => follower !== null);
   }
 
   private consider(entry: SpoolEntry): void {
-    if (this.#followed.has(entry.path)) return;
+    if (this.followed.has(entry.path)) return;
     const adoption = adoptable(entry);
     if (typeof adoption === 'string') return;
-    this.#followed.set(entry.path, null);
+    this.followed.set(entry.path, null);
     const end = this.follow({ ...adoption.run, memory: this.job.memory }).catch((error: unknown) => {
       warn(`${entry.path}: ${reasonOf(error)}`);
     });
-    this.#ends.push(end.finally(() => this.#followed.set(entry.path, null)));
+    this.ends.push(end.finally(() => this.followed.set(entry.path, null)));
   }
 
   private async follow(run: RunDescription): Promise<void> {
@@ -85,13 +85,13 @@ export class LocalTasks {
       ...this.surroundings,
       upkeep: ownUpkeep(settings, destination, true),
       meter: newShareMeter(),
-      throttle: this.#budget.job(name),
+      throttle: this.budget.job(name),
       spendable: Infinity,
       jobs: () => 1 + this.living().length,
     });
-    this.#followed.set(run.spool, follower);
+    this.followed.set(run.spool, follower);
     const end = await follower.follow();
-    this.#budget.end(name);
+    this.budget.end(name);
     if (end !== 'handed-over') await follower.finish(end);
     directory.unlock();
   }

@@ -25,9 +25,9 @@ export const REST_MS = 5000;
 export class NodeUpkeep implements Upkeep {
   readonly store: KeptStore;
   readonly heartbeat: Heartbeat;
-  #delivering = false;
-  #deliveredMs = -Infinity;
-  #deliveryTimer: NodeJS.Timeout | null = null;
+  private delivering = false;
+  private deliveredMs = -Infinity;
+  private deliveryTimer: NodeJS.Timeout | null = null;
 
   constructor(
     private readonly settings: Settings,
@@ -67,15 +67,15 @@ export class NodeUpkeep implements Upkeep {
   }
 
   private deliverSoon(): void {
-    if (this.#delivering || this.#deliveryTimer !== null) return;
-    const wait = Math.max(DELIVER_AFTER_MS, this.#deliveredMs + DELIVER_EVERY_MS - monotonicMs());
-    this.#deliveryTimer = setTimeout(() => void this.deliver(), wait);
+    if (this.delivering || this.deliveryTimer !== null) return;
+    const wait = Math.max(DELIVER_AFTER_MS, this.deliveredMs + DELIVER_EVERY_MS - monotonicMs());
+    this.deliveryTimer = setTimeout(() => void this.deliver(), wait);
   }
 
   private async deliver(): Promise<void> {
-    this.#deliveryTimer = null;
-    this.#delivering = true;
-    this.#deliveredMs = monotonicMs();
+    this.deliveryTimer = null;
+    this.delivering = true;
+    this.deliveredMs = monotonicMs();
     let left = 0;
     try {
       ({ left } = await this.withStore((store) =>
@@ -84,7 +84,7 @@ export class NodeUpkeep implements Upkeep {
     } catch (error) {
       warn(`delivery: ${reasonOf(error)}`);
     }
-    this.#delivering = false;
+    this.delivering = false;
     if (left > 0) this.deliverSoon();
   }
 }

@@ -18,8 +18,8 @@ export function servicePid(settings: Pick<Settings, 'run_dir'>): number | null {
 
 /** The right to be the service of this host, which one process has at a time. */
 export class ServiceLock {
-  #lock: number | null = null;
-  #announced = false;
+  private lock: number | null = null;
+  private announced = false;
 
   private constructor(private readonly directory: string) {}
 
@@ -32,18 +32,18 @@ export class ServiceLock {
   /** Shows the hooks that this service runs, again if somebody has removed the directory. false: another one has it. */
   announce(): boolean {
     if (!this.hold()) return false;
-    if (!this.#announced || !existsSync(join(this.directory, 'pid'))) writePidFile(this.directory, bootId());
-    this.#announced = true;
+    if (!this.announced || !existsSync(join(this.directory, 'pid'))) writePidFile(this.directory, bootId());
+    this.announced = true;
     return true;
   }
 
   private hold(): boolean {
-    if (this.#lock !== null && fstatSync(this.#lock).nlink > 0) return true;
+    if (this.lock !== null && fstatSync(this.lock).nlink > 0) return true;
     mkdirSync(this.directory, { recursive: true, mode: 0o700 });
     const lock = lockFile(join(this.directory, 'lock'));
     if (lock === null) return false;
-    if (this.#lock !== null) closeSync(this.#lock);
-    this.#lock = lock;
+    if (this.lock !== null) closeSync(this.lock);
+    this.lock = lock;
     return true;
   }
 }

@@ -25,23 +25,23 @@ const LOOK_AGAIN_MS = [2, 5, 10, 30, 100, 500] as const;
 
 /** The sampler of all jobs of a host: finds them, follows each until its end, and looks after the node's store. */
 export class Service {
-  readonly #jobs: FollowedJobs;
-  readonly #upkeep: NodeUpkeep;
+  private readonly jobs: FollowedJobs;
+  private readonly upkeep: NodeUpkeep;
   /** Where run directories are: on the disk, and where they go if that can't be written. */
-  readonly #parents: readonly string[];
-  readonly #runWatches = new Map<string, DirectoryWatch>();
-  #spools: { readonly directory: string; readonly watch: SpoolWatch } | null = null;
-  #spoolsFoundMs = 0;
-  #spoolProblem: string | null = null;
+  private readonly parents: readonly string[];
+  private readonly runWatches = new Map<string, DirectoryWatch>();
+  private spools: { readonly directory: string; readonly watch: SpoolWatch } | null = null;
+  private spoolsFoundMs = 0;
+  private spoolProblem: string | null = null;
 
   constructor(
     private readonly settings: Settings,
     private readonly settingsPath: string,
     private readonly place: ServiceLock,
   ) {
-    this.#upkeep = new NodeUpkeep(settings, settingsPath);
-    this.#jobs = new FollowedJobs(settings, settingsPath, this.#upkeep);
-    this.#parents = [settings.state_dir, settings.run_dir];
+    this.upkeep = new NodeUpkeep(settings, settingsPath);
+    this.jobs = new FollowedJobs(settings, settingsPath, this.upkeep);
+    this.parents = [settings.state_dir, settings.run_dir];
   }
 
   /** Serves until a signal ends the process; resolves if another process has taken its place. */
@@ -52,10 +52,10 @@ export class Service {
     });
     process.on('uncaughtException', (error) => {
       warn(`service: ${reasonOf(error)}`);
-      this.#jobs.saveAll();
+      this.jobs.saveAll();
       process.exit(1);
     });
-    this.#upkeep.begin();
+    this.upkeep.begin();
     return new Promise((resolve) => {
       const look = (): void => {
         try {
@@ -73,8 +73,8 @@ export class Service {
   }
 
   private stop(): void {
-    this.#jobs.saveAll();
-    this.#jobs.unlockAll();
+    this.jobs.saveAll();
+    this.jobs.unlockAll();
     // The scope has changed: from now on each job has a sampler of its own.
     if (!this.isStillWanted()) restartSamplers(this.settings, this.settingsPath);
   }
@@ -88,7 +88,7 @@ export class Service {
   }
 
   private rescan(): void {
-    for (const parent of this.#parents) {
+    for (const parent of this.parents) {
       this.watchRuns(parent);
       for (const directory of RunDirectory.list(parent)) this.takeUp(directory);
     }
@@ -97,41 +97,41 @@ export class Service {
 
   /** If there can be no watch, rescans find the runs. */
   private watchRuns(parent: string): void {
-    if (this.#runWatches.has(parent)) return;
+    if (this.runWatches.has(parent)) return;
     const watch = watchDirectory(join(parent, 'run'), {
       heard: (name) => {
         const named = name === null ? null : RunDirectory.named(parent, name);
         const found = name === null ? RunDirectory.list(parent) : named === null ? [] : [named];
         for (const directory of found) this.takeUp(directory);
       },
-      gone: () => void this.#runWatches.delete(parent),
+      gone: () => void this.runWatches.delete(parent),
     });
-    if (watch !== null) this.#runWatches.set(parent, watch);
+    if (watch !== null) this.runWatches.set(parent, watch);
   }
 
   private rescanSpools(): void {
-    if (this.#spools !== null && monotonicMs() - this.#spoolsFoundMs < EXECD_EVERY_MS) {
-      this.#spools.watch.rescan();
+    if (this.spools !== null && monotonicMs() - this.spoolsFoundMs < EXECD_EVERY_MS) {
+      this.spools.watch.rescan();
       return;
     }
     const found = activeJobsDirectory(this.settings);
-    if ('directory' in found) this.#spoolsFoundMs = monotonicMs();
+    if ('directory' in found) this.spoolsFoundMs = monotonicMs();
     // No execd at present: the jobs that it left are still followed.
-    if ('unknown' in found || found.directory === this.#spools?.directory) {
-      this.#spools?.watch.rescan();
+    if ('unknown' in found || found.directory === this.spools?.directory) {
+      this.spools?.watch.rescan();
       if (!('unknown' in found)) return;
       // A warning only when the problem changes: the next look comes in 5 s.
-      if (this.#spoolProblem !== found.unknown) warn(`active_jobs: ${found.unknown}; ${found.fix}`);
-      this.#spoolProblem = found.unknown;
+      if (this.spoolProblem !== found.unknown) warn(`active_jobs: ${found.unknown}; ${found.fix}`);
+      this.spoolProblem = found.unknown;
       return;
     }
-    this.#spools?.watch.close();
-    this.#spools = { directory: found.directory, watch: watchSpools(found.directory, (entry) => this.consider(entry)) };
+    this.spools?.watch.close();
+    this.spools = { directory: found.directory, watch: watchSpools(found.directory, (entry) => this.consider(entry)) };
   }
 
   /** Follows a run that has a directory, unless some process does. `tries`: how often it could not be read so far. */
   private takeUp(directory: RunDirectory, tries = 0): void {
-    if (this.#jobs.isSettled(directory.runId) || existsSync(DISABLED_FILE)) return;
+    if (this.jobs.isSettled(directory.runId) || existsSync(DISABLED_FILE)) return;
     const run = directory.description();
     if (run === null) {
       const wait = LOOK_AGAIN_MS[tries];
@@ -142,9 +142,9 @@ export class Service {
       // A run that has ended is finished by recover.ts, with the copies that the epilog left.
       if (run.hooks !== 'root' || directory.hasCopies() || !shepherdLives(run) || !directory.lock()) return;
       directory.announce();
-      this.#jobs.begin(run, directory);
+      this.jobs.begin(run, directory);
     } catch (error) {
-      this.#jobs.failed(directory.runId, directory.path, error);
+      this.jobs.failed(directory.runId, directory.path, error);
       directory.unlock();
     }
   }
@@ -158,21 +158,21 @@ export class Service {
   }
 
   private adopt(entry: SpoolEntry): void {
-    const known = this.#jobs.ofSpool(entry.path);
+    const known = this.jobs.ofSpool(entry.path);
     if ((known !== undefined && shepherdLives(known)) || existsSync(DISABLED_FILE)) return;
     const adoption = adoptable(entry);
     if (typeof adoption === 'string') return;
     const { run } = adoption;
     const id = runId(run);
-    if (this.#jobs.isSettled(id) || this.#jobs.wasFinished(run)) return;
-    const there = this.#parents.flatMap((parent) => RunDirectory.list(parent)).find(({ runId: its }) => its === id);
+    if (this.jobs.isSettled(id) || this.jobs.wasFinished(run)) return;
+    const there = this.parents.flatMap((parent) => RunDirectory.list(parent)).find(({ runId: its }) => its === id);
     if (there === undefined) this.takeOver(run);
     else this.takeUp(there);
   }
 
   /** Follows a job for which no prolog of ours has made a directory. */
   private takeOver(run: RunDescription): void {
-    for (const parent of this.#parents) {
+    for (const parent of this.parents) {
       try {
         const directory = RunDirectory.make(parent, run);
         // null: its prolog was faster, and the directory that it made brings an event.
@@ -183,9 +183,9 @@ export class Service {
       }
     }
     try {
-      this.#jobs.begin(run, null);
+      this.jobs.begin(run, null);
     } catch (error) {
-      this.#jobs.failed(runId(run), `job ${run.job}`, error);
+      this.jobs.failed(runId(run), `job ${run.job}`, error);
     }
   }
 }

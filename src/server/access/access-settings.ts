@@ -19,10 +19,10 @@ const accessOf = ({ serve_names, serve_admins, serve_tokens, visibility }: Acces
  * nothing.
  */
 export class FollowedAccess {
-  readonly #logProblem: (problem: string | null) => void;
-  #current: AccessSettings;
-  #seen = '';
-  #read: string;
+  private readonly logProblem: (problem: string | null) => void;
+  private latest: AccessSettings;
+  private seen = '';
+  private read: string;
 
   /** `settings`: as they were read; the file may have changed since, so the first looks read it again. */
   constructor(
@@ -30,32 +30,32 @@ export class FollowedAccess {
     settings: AccessSettings,
     private readonly log: (line: string) => void,
   ) {
-    this.#logProblem = logChanges(log, `${path} can be used again`);
-    this.#current = accessOf(settings);
-    this.#read = fileState(path) === 'ENOENT' ? 'ENOENT' : '';
+    this.logProblem = logChanges(log, `${path} can be used again`);
+    this.latest = accessOf(settings);
+    this.read = fileState(path) === 'ENOENT' ? 'ENOENT' : '';
   }
 
-  readonly current = (): AccessSettings => this.#current;
+  readonly current = (): AccessSettings => this.latest;
 
   /** To be called every second. */
   look(): void {
     const state = fileState(this.path);
-    const stands = state === this.#seen;
-    this.#seen = state;
-    if (!stands || state === this.#read) return;
-    this.#read = state;
-    this.#logProblem(this.#take(state));
+    const stands = state === this.seen;
+    this.seen = state;
+    if (!stands || state === this.read) return;
+    this.read = state;
+    this.logProblem(this.take(state));
   }
 
   /** Reads the file. Returns why it can't be used; null: it can. */
-  #take(state: string): string | null {
+  private take(state: string): string | null {
     const stays = 'what callers may see stays as it was';
     if (state === 'ENOENT') return `${this.path} is gone; ${stays}`;
     try {
       const next = accessOf(loadSettings(this.path));
-      if (JSON.stringify(next) !== JSON.stringify(this.#current))
+      if (JSON.stringify(next) !== JSON.stringify(this.latest))
         this.log(`by ${this.path} visibility is now "${next.visibility}", serve_names "${next.serve_names}"`);
-      this.#current = next;
+      this.latest = next;
       return null;
     } catch (error) {
       return `${reasonOf(error)}; ${stays}`;

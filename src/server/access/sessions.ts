@@ -23,7 +23,7 @@ interface Kept<T> {
 
 /** Values under random names that only their holder knows; of a name, only its digest is kept. */
 class Secrets<T> {
-  readonly #kept = new Map<string, Kept<T>>();
+  private readonly kept = new Map<string, Kept<T>>();
 
   constructor(
     private readonly lastsMs: number,
@@ -34,22 +34,22 @@ class Secrets<T> {
   /** The new name: 256 random bits. */
   add(value: T, holder: string): string {
     const name = randomBytes(32).toString('base64url');
-    const own = [...this.#kept].filter(([, kept]) => kept.holder === holder).map(([known]) => known);
-    const [oldest] = own.length < this.mostEach ? this.#kept.keys() : own;
-    const isFull = own.length >= this.mostEach || this.#kept.size >= MOST;
-    if (isFull && oldest !== undefined) this.#kept.delete(oldest);
-    this.#kept.set(digest(name), { holder, value, until: this.clock() + this.lastsMs });
+    const own = [...this.kept].filter(([, kept]) => kept.holder === holder).map(([known]) => known);
+    const [oldest] = own.length < this.mostEach ? this.kept.keys() : own;
+    const isFull = own.length >= this.mostEach || this.kept.size >= MOST;
+    if (isFull && oldest !== undefined) this.kept.delete(oldest);
+    this.kept.set(digest(name), { holder, value, until: this.clock() + this.lastsMs });
     return name;
   }
 
   /** null: no such name, or its time is over. */
   get(name: string): T | null {
-    const found = this.#kept.get(digest(name));
+    const found = this.kept.get(digest(name));
     return found !== undefined && this.clock() < found.until ? found.value : null;
   }
 
   remove(name: string): void {
-    this.#kept.delete(digest(name));
+    this.kept.delete(digest(name));
   }
 }
 
@@ -60,52 +60,52 @@ const digest = (name: string): string => createHash('sha256').update(name).diges
  * was begun with, so that it is worth nothing once that token is no longer accepted or that user no longer known.
  */
 export class Sessions {
-  readonly #sessions: Secrets<Credential>;
-  readonly #invitations: Secrets<number>;
+  private readonly sessions: Secrets<Credential>;
+  private readonly invitations: Secrets<number>;
 
   /** `clock`: ms, monotonic. */
   constructor(
     private readonly names: UserNames,
     clock: () => number = monotonicMs,
   ) {
-    this.#sessions = new Secrets(SESSION_MS, SESSIONS_EACH, clock);
-    this.#invitations = new Secrets(INVITATION_MS, INVITATIONS_EACH, clock);
+    this.sessions = new Secrets(SESSION_MS, SESSIONS_EACH, clock);
+    this.invitations = new Secrets(INVITATION_MS, INVITATIONS_EACH, clock);
   }
 
   /** Begins a session; its secret goes into the cookie. */
   async open(credential: Credential): Promise<{ readonly secret: string; readonly seconds: number }> {
-    const holder = await this.#holderOf(credential);
-    return { secret: this.#sessions.add(credential, holder), seconds: SESSION_MS / 1000 };
+    const holder = await this.holderOf(credential);
+    return { secret: this.sessions.add(credential, holder), seconds: SESSION_MS / 1000 };
   }
 
   /** null: there is none, or it is over. */
   credentialOf(secret: string): Credential | null {
-    return this.#sessions.get(secret);
+    return this.sessions.get(secret);
   }
 
   close(secret: string): void {
-    this.#sessions.remove(secret);
+    this.sessions.remove(secret);
   }
 
   /** A code with which a user may sign in once, within some minutes. */
   async invite(uid: number): Promise<{ readonly code: string; readonly seconds: number }> {
-    const holder = await this.#holderOf({ uid });
-    return { code: this.#invitations.add(uid, holder), seconds: INVITATION_MS / 1000 };
+    const holder = await this.holderOf({ uid });
+    return { code: this.invitations.add(uid, holder), seconds: INVITATION_MS / 1000 };
   }
 
   /** The uid that a code is for; null: it has been used, or its time is over. */
   invited(code: string): number | null {
-    return this.#invitations.get(code);
+    return this.invitations.get(code);
   }
 
   /** Like `invited`; also uses up the code. */
   redeem(code: string): number | null {
-    const uid = this.#invitations.get(code);
-    this.#invitations.remove(code);
+    const uid = this.invitations.get(code);
+    this.invitations.remove(code);
     return uid;
   }
 
-  async #holderOf(credential: Credential): Promise<string> {
+  private async holderOf(credential: Credential): Promise<string> {
     return 'uid' in credential ? `uid ${await countedUid(credential.uid, this.names)}` : `token ${credential.token}`;
   }
 }

@@ -56,33 +56,33 @@ const NONE: Kept = { state: '', digests: [], problem: null };
  * The site's tokens: a caller with one sees what an admin sees. The file has one a line and `#` comments; '': no file.
  */
 export class Tokens {
-  #kept = NONE;
+  private kept = NONE;
 
   constructor(private readonly path: () => string) {}
 
   /** Whether this is one of the site's tokens; takes the same time for any token. */
   has(token: string): boolean {
     const shown = digest(token);
-    return this.#newest().digests.reduce((found, known) => timingSafeEqual(known, shown) || found, false);
+    return this.newest().digests.reduce((found, known) => timingSafeEqual(known, shown) || found, false);
   }
 
   /** Why the file can't be used; null: it can, or there is none. */
   problem(): string | null {
-    return this.#newest().problem;
+    return this.newest().problem;
   }
 
   /** Reads the file again when it has changed, or is another one. */
-  #newest(): Kept {
+  private newest(): Kept {
     const path = this.path();
     if (path === '') return NONE;
     const state = `${path} ${fileState(path)}`;
-    if (state === this.#kept.state) return this.#kept;
+    if (state === this.kept.state) return this.kept;
     try {
-      this.#kept = { state, digests: readTokens(path), problem: null };
+      this.kept = { state, digests: readTokens(path), problem: null };
     } catch (error) {
       const problem = `serve_tokens ${path} can't be used: ${reasonOf(error)}${hintOf(error)}; no token is accepted`;
-      this.#kept = { state, digests: [], problem };
+      this.kept = { state, digests: [], problem };
     }
-    return this.#kept;
+    return this.kept;
   }
 }

@@ -86,49 +86,49 @@ let questions = 0;
  * starts with the first question, and again after it has ended.
  */
 export class AccountingThread implements AccountingService {
-  readonly #queue = new FairQueue<Waiting>();
-  readonly #patienceMs: number;
-  #worker: Worker | null = null;
+  private readonly queue = new FairQueue<Waiting>();
+  private readonly patienceMs: number;
+  private worker: Worker | null = null;
   /** The question that the thread works on, whether or not somebody still waits for the answer. */
-  #underWay: Waiting | null = null;
-  #sentAt = 0;
-  #overdue: NodeJS.Timeout | undefined;
-  #stopped = false;
-  #problem: string | null = null;
-  #helper: AccountingThread | null = null;
+  private underWay: Waiting | null = null;
+  private sentAt = 0;
+  private overdue: NodeJS.Timeout | undefined;
+  private stopped = false;
+  private lastProblem: string | null = null;
+  private helper: AccountingThread | null = null;
 
   constructor(private readonly options: AccountingThreadOptions) {
-    if (options.helps !== undefined) options.helps.#helper = this;
-    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
+    if (options.helps !== undefined) options.helps.helper = this;
+    this.patienceMs = options.patienceMs ?? PATIENCE_MS;
   }
 
   problem(): string | null {
-    return this.#problem;
+    return this.lastProblem;
   }
 
   async ask(question: AccountingQuery, access: Access, requester: Requester = SERVER_ITSELF): Promise<Buffer> {
-    const { json, problem } = await this.#put(question, access, requester);
+    const { json, problem } = await this.put(question, access, requester);
     if (json === undefined) throw new HttpProblem(problem?.status ?? 500, problem?.detail ?? 'no answer');
     return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
   }
 
   async probe(): Promise<void> {
-    await this.#put(null, FULL_ACCESS, SERVER_ITSELF);
+    await this.put(null, FULL_ACCESS, SERVER_ITSELF);
   }
 
   /** Resolves to the thread's answer, or to why there is none. */
-  #put(
+  private put(
     question: AccountingQuery | null,
     access: Access,
     { key: caller, gone }: Requester,
   ): Promise<Omit<WorkerReply, 'id'>> {
     return new Promise((resolve) => {
-      if (this.#stopped) {
+      if (this.stopped) {
         resolve(away('the server is ending; ask again in a moment'));
         return;
       }
       const leave = (): void => waiting.settle(away('the client has left'));
-      const timer = setTimeout(() => this.#expire(waiting), this.#patienceMs);
+      const timer = setTimeout(() => this.expire(waiting), this.patienceMs);
       const waiting: Waiting = {
         id: ++questions,
         question,
@@ -137,104 +137,104 @@ export class AccountingThread implements AccountingService {
         settle: (reply) => {
           clearTimeout(timer);
           gone?.removeEventListener('abort', leave);
-          this.#queue.remove(caller, waiting);
+          this.queue.remove(caller, waiting);
           resolve(reply);
         },
       };
       gone?.addEventListener('abort', leave);
-      this.#queue.add(caller, waiting);
+      this.queue.add(caller, waiting);
       if (gone?.aborted === true) leave();
-      else if (this.#queue.size > (this.options.mostWaiting ?? MOST_WAITING))
-        this.#queue.newestOfLargest()?.settle(away(TOO_MANY));
-      this.#next();
-      if (this.#helper !== null) this.#helper.#next();
+      else if (this.queue.size > (this.options.mostWaiting ?? MOST_WAITING))
+        this.queue.newestOfLargest()?.settle(away(TOO_MANY));
+      this.next();
+      if (this.helper !== null) this.helper.next();
     });
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#overdue);
-    for (let left = this.#queue.take(); left !== undefined; left = this.#queue.take())
+    this.stopped = true;
+    clearTimeout(this.overdue);
+    for (let left = this.queue.take(); left !== undefined; left = this.queue.take())
       left.settle(away('the server is ending; ask again in a moment'));
-    await this.#lastAnswer();
-    await this.#worker?.terminate();
+    await this.lastAnswer();
+    await this.worker?.terminate();
   }
 
   /**
    * better-sqlite3 aborts the whole process where a thread that is being ended gets an error of SQLite, such as that a
    * lock was not free in time.
    */
-  async #lastAnswer(): Promise<void> {
-    const worker = this.#worker;
-    if (worker === null || this.#underWay === null) return;
+  private async lastAnswer(): Promise<void> {
+    const worker = this.worker;
+    if (worker === null || this.underWay === null) return;
     worker.ref();
     const signal = AbortSignal.timeout(LAST_QUESTION_MS);
     await Promise.race([once(worker, 'message', { signal }), once(worker, 'exit')]).catch(() => undefined);
   }
 
-  #expire(waiting: Waiting): void {
-    const reply = away(`the accounting DB has not answered for ${this.#patienceMs / 1000} s; ask again later`);
-    if (waiting === this.#underWay) this.#note(reply);
+  private expire(waiting: Waiting): void {
+    const reply = away(`the accounting DB has not answered for ${this.patienceMs / 1000} s; ask again later`);
+    if (waiting === this.underWay) this.note(reply);
     waiting.settle(reply);
   }
 
-  #next(): void {
-    if (this.#underWay !== null || this.#stopped) return;
+  private next(): void {
+    if (this.underWay !== null || this.stopped) return;
     const { helps } = this.options;
-    const next = this.#queue.take() ?? (helps === undefined ? undefined : helps.#queue.take());
+    const next = this.queue.take() ?? (helps === undefined ? undefined : helps.queue.take());
     if (next === undefined) return;
-    this.#underWay = next;
-    this.#sentAt = performance.now();
-    this.#overdue = setTimeout(() => this.#interrupt(), this.options.longestMs ?? LONGEST_MS).unref();
-    this.#worker ??= this.#start();
+    this.underWay = next;
+    this.sentAt = performance.now();
+    this.overdue = setTimeout(() => this.interrupt(), this.options.longestMs ?? LONGEST_MS).unref();
+    this.worker ??= this.start();
     const { id, question, access } = next;
-    this.#worker.postMessage({ id, question, access } satisfies WorkerRequest);
+    this.worker.postMessage({ id, question, access } satisfies WorkerRequest);
   }
 
-  #start(): Worker {
+  private start(): Worker {
     const { path, credentials = '', program = programPath('server/accounting/accounting-worker') } = this.options;
-    const workerData: WorkerSettings = { path, credentials, silenceMs: this.#patienceMs * SILENCE_SHARE };
+    const workerData: WorkerSettings = { path, credentials, silenceMs: this.patienceMs * SILENCE_SHARE };
     const started = new Worker(program, { workerData });
     started.unref();
-    started.on('message', (reply: WorkerReply) => this.#answered(reply));
+    started.on('message', (reply: WorkerReply) => this.answered(reply));
     started.on('error', () => undefined);
     started.on('exit', () => {
-      this.#worker = null;
-      const { id } = this.#underWay ?? {};
-      if (id !== undefined) this.#answered({ id, ...away('the reader of the accounting DB ended; ask again') });
+      this.worker = null;
+      const { id } = this.underWay ?? {};
+      if (id !== undefined) this.answered({ id, ...away('the reader of the accounting DB ended; ask again') });
     });
     return started;
   }
 
   /** Ends the thread; as soon as it has ended, the next question starts another. */
-  #interrupt(): void {
-    const seconds = ((performance.now() - this.#sentAt) / 1000).toFixed(1);
+  private interrupt(): void {
+    const seconds = ((performance.now() - this.sentAt) / 1000).toFixed(1);
     this.options.log?.(`the accounting DB has not answered for ${seconds} s: its reader is ended and started again`);
-    void this.#worker?.terminate();
+    void this.worker?.terminate();
   }
 
-  #answered(reply: WorkerReply): void {
-    const asked = this.#underWay;
+  private answered(reply: WorkerReply): void {
+    const asked = this.underWay;
     if (asked?.id !== reply.id) return;
-    this.#underWay = null;
-    clearTimeout(this.#overdue);
-    this.#note(reply);
-    this.#logSlow(asked.question);
+    this.underWay = null;
+    clearTimeout(this.overdue);
+    this.note(reply);
+    this.logSlow(asked.question);
     asked.settle(reply);
-    this.#next();
+    this.next();
   }
 
-  #logSlow(question: AccountingQuery | null): void {
+  private logSlow(question: AccountingQuery | null): void {
     const { log, slowMs = SLOW_MS } = this.options;
-    const ms = performance.now() - this.#sentAt;
+    const ms = performance.now() - this.sentAt;
     if (log === undefined || question === null || ms < slowMs) return;
     const query = JSON.stringify(question.query).slice(0, LONGEST_LOGGED);
     log(printable(`slow: the accounting DB needed ${(ms / 1000).toFixed(1)} s for "${question.what}" ${query}`));
   }
 
   /** Notes whether the DB can be read. Not called when the queue is full, which is not the DB's fault. */
-  #note({ problem }: Omit<WorkerReply, 'id'>): void {
-    if (problem === undefined) this.#problem = null;
-    else if (problem.status === 503) this.#problem = problem.detail;
+  private note({ problem }: Omit<WorkerReply, 'id'>): void {
+    if (problem === undefined) this.lastProblem = null;
+    else if (problem.status === 503) this.lastProblem = problem.detail;
   }
 }

@@ -47,20 +47,20 @@ function identityOf(path: string): string {
 
 /** The accounting DB, kept open between questions as long as `path` names the same file. */
 class KeptReader {
-  #kept: { readonly reader: AccountingReader; readonly identity: string } | null = null;
+  private kept: { readonly reader: AccountingReader; readonly identity: string } | null = null;
 
   /** Rejects with StoreError. */
   async open(): Promise<AccountingReader> {
     const identity = identityOf(path);
-    if (this.#kept !== null && this.#kept.identity !== identity) await this.close();
-    this.#kept ??= { reader: await openReader(path, { credentials, silenceMs, sharedMs: SHARED_MS }), identity };
-    return this.#kept.reader;
+    if (this.kept !== null && this.kept.identity !== identity) await this.close();
+    this.kept ??= { reader: await openReader(path, { credentials, silenceMs, sharedMs: SHARED_MS }), identity };
+    return this.kept.reader;
   }
 
   /** The next question opens the DB anew. */
   async close(): Promise<void> {
-    const { reader } = this.#kept ?? {};
-    this.#kept = null;
+    const { reader } = this.kept ?? {};
+    this.kept = null;
     await reader?.close();
   }
 }

@@ -66,9 +66,9 @@ export class RemoteReader implements AccountingReader {
   async job(query: JobQuery): Promise<JobAnswer> {
     const { job_id: job, task_id: task, cluster, all, at } = query;
     const target = `/v1/job/${job}${task === undefined ? '' : `.${task}`}${queryText({ cluster, all, at })}`;
-    const answer = await this.#get(target);
-    if (answer.status === TOO_LARGE) return arrangeAttempts(await this.#largeJob(query), query);
-    const found = this.#checked(answer, jobAnswer);
+    const answer = await this.get(target);
+    if (answer.status === TOO_LARGE) return arrangeAttempts(await this.largeJob(query), query);
+    const found = this.checked(answer, jobAnswer);
     if (found === null) return NOTHING;
     const { records, older_incarnations, newer_incarnations } = found;
     // Without the server's advice: users of a reader make their own.
@@ -80,10 +80,10 @@ export class RemoteReader implements AccountingReader {
 
   async taskTable({ job_id: job, fields, rows }: TaskTableQuery): Promise<TaskTable | null> {
     const target = `/v1/tasks/${job}${queryText({ fields, ids: 'ids' in rows ? rows.ids : undefined })}`;
-    const answer = await this.#ask(target, tasksAnswer);
+    const answer = await this.ask(target, tasksAnswer);
     if (answer === null) return null;
     const fault = (error: unknown): unknown =>
-      error instanceof DamagedRecord ? this.#error(error.message, error) : error;
+      error instanceof DamagedRecord ? this.error(error.message, error) : error;
     const { cluster, words, ids: found, columns } = answer;
     return {
       cluster,
@@ -95,10 +95,10 @@ export class RemoteReader implements AccountingReader {
   }
 
   /** All records of a job with too many for one answer. */
-  async #largeJob({ job_id, task_id, cluster }: JobQuery): Promise<readonly StoredRecord[]> {
+  private async largeJob({ job_id, task_id, cluster }: JobQuery): Promise<readonly StoredRecord[]> {
     const choice = { job_id, ...(cluster === undefined ? {} : { cluster }), limit: Infinity };
     const until = Date.now() + DAY_MS;
-    const newest = await this.#page({ ...choice, since: 0, until, totals: false });
+    const newest = await this.page({ ...choice, since: 0, until, totals: false });
     // If all of time were split, nearly all parts would be empty: the few older jobs of this number are asked for
     // apart.
     const submitted = newest.records.map(({ record }) => Date.parse(record.submitted_at ?? '') || 0);
@@ -129,7 +129,7 @@ export class RemoteReader implements AccountingReader {
     // The totals are needed: how many records there are decides how to ask for them.
     const counted = { ...query };
     if (wanted > MOST_RECORDS) delete counted.totals;
-    const page = await this.#page(counted);
+    const page = await this.page(counted);
     if (wanted <= MOST_RECORDS) return page;
     // In the order of time, the newest parts suffice. In another order any part may hold some of the first records: all
     // are read, and not sorted.
@@ -137,13 +137,13 @@ export class RemoteReader implements AccountingReader {
     const needed = Math.min(most, page.totals.records);
     if (needed > MOST_PAGED)
       throw new StoreError(
-        this.#place,
+        this.place,
         `${needed} records are too many to be sent`,
         'ask for less time or by a filter',
         false,
       );
     const records: StoredRecord[] = [];
-    for await (const part of this.#every(counted, page)) {
+    for await (const part of this.every(counted, page)) {
       for (const one of part) records.push(one);
       if (records.length >= most) break;
     }
@@ -152,11 +152,11 @@ export class RemoteReader implements AccountingReader {
 
   async *pages({ fields, ...filter }: PagesQuery): AsyncGenerator<RecordPage> {
     if (fields?.includes('series'))
-      throw new StoreError(this.#place, 'it sends no charts of many jobs', 'ask where the DB can be read', false);
+      throw new StoreError(this.place, 'it sends no charts of many jobs', 'ask where the DB can be read', false);
     const query = { ...filter, limit: MOST_RECORDS };
-    const first = await this.#page(query);
+    const first = await this.page(query);
     const { totals, shown } = first;
-    for await (const records of this.#every(query, first))
+    for await (const records of this.every(query, first))
       yield { records, of: Math.max(totals.records, records.length), ...(shown === undefined ? {} : { shown }) };
   }
 
@@ -164,17 +164,17 @@ export class RemoteReader implements AccountingReader {
     // A caller who wants all groups gets the largest ones if there are too many for one answer.
     const all = query.limit === undefined || query.limit > MOST_GROUPS;
     const choice = all ? { ...query, limit: MOST_GROUPS, sort: query.sort ?? 'requested_gib_hours' } : query;
-    const answer = await this.#found(`/v1/summary${queryText({ ...choice })}`, summaryAnswer);
+    const answer = await this.found(`/v1/summary${queryText({ ...choice })}`, summaryAnswer);
     const { groups, totals, hours, shares, coverage, read, shown } = answer;
     return { groups, totals, hours, shares, coverage, read, ...(shown === 'all' ? {} : { shown }) };
   }
 
   async running(query: RunningQuery): Promise<readonly StoredRecord[]> {
-    return (await this.#found(`/v1/running${queryText({ ...query })}`, runningAnswer)).records;
+    return (await this.found(`/v1/running${queryText({ ...query })}`, runningAnswer)).records;
   }
 
   async nodes(query: NodesQuery): Promise<readonly NodeHeartbeat[]> {
-    return (await this.#found(`/v1/nodes${queryText({ ...query })}`, nodesAnswer)).nodes;
+    return (await this.found(`/v1/nodes${queryText({ ...query })}`, nodesAnswer)).nodes;
   }
 
   close(): Promise<void> {
@@ -182,41 +182,41 @@ export class RemoteReader implements AccountingReader {
     return Promise.resolve();
   }
 
-  get #place(): string {
+  private get place(): string {
     return `the server at ${this.client.socket}`;
   }
 
-  #error(reason: string, cause?: unknown): StoreError {
-    return new StoreError(this.#place, reason, 'ask the admins to check qmemacct serve', true, cause);
+  private error(reason: string, cause?: unknown): StoreError {
+    return new StoreError(this.place, reason, 'ask the admins to check qmemacct serve', true, cause);
   }
 
   /** null: the server knows nothing of it (status 404). */
-  async #ask<T>(target: string, shape: Shape<T>): Promise<T | null> {
-    return this.#checked(await this.#get(target), shape);
+  private async ask<T>(target: string, shape: Shape<T>): Promise<T | null> {
+    return this.checked(await this.get(target), shape);
   }
 
-  #get(target: string): Promise<ServerAnswer> {
+  private get(target: string): Promise<ServerAnswer> {
     return this.client.get(target).catch((error: unknown) => {
-      throw error instanceof ClientError ? this.#error(error.message, error) : error;
+      throw error instanceof ClientError ? this.error(error.message, error) : error;
     });
   }
 
-  #checked<T>(answer: ServerAnswer, shape: Shape<T>): T | null {
+  private checked<T>(answer: ServerAnswer, shape: Shape<T>): T | null {
     if (answer.status === 404) return null;
-    if (answer.status === FORBIDDEN) throw new StoreError(this.#place, problemOf(answer), '', false);
-    if (answer.status !== 200) throw this.#error(problemOf(answer));
+    if (answer.status === FORBIDDEN) throw new StoreError(this.place, problemOf(answer), '', false);
+    if (answer.status !== 200) throw this.error(problemOf(answer));
     const checked = check(shape, answer.json, 'its answer');
-    if (!checked.ok) throw this.#error(`its answer can't be used (${checked.error})`);
+    if (!checked.ok) throw this.error(`its answer can't be used (${checked.error})`);
     return checked.value;
   }
 
-  async #found<T>(target: string, shape: Shape<T>): Promise<T> {
-    return (await this.#ask(target, shape)) ?? Promise.reject(this.#error('it does not know this question'));
+  private async found<T>(target: string, shape: Shape<T>): Promise<T> {
+    return (await this.ask(target, shape)) ?? Promise.reject(this.error('it does not know this question'));
   }
 
-  async #page(query: RecordsQuery): Promise<RecordsAnswer> {
+  private async page(query: RecordsQuery): Promise<RecordsAnswer> {
     const limit = query.limit === undefined ? {} : { limit: Math.min(query.limit, MOST_RECORDS) };
-    const answer = await this.#found(
+    const answer = await this.found(
       `/v1/records${queryText({ ...query, ...limit, fields: undefined })}`,
       recordsAnswer,
     );
@@ -228,20 +228,20 @@ export class RemoteReader implements AccountingReader {
    * All records of an interval, the newest part first. If they are too many for one answer, the interval is split into
    * so many parts that each should fit.
    */
-  async *#every(query: RecordsQuery, page: RecordsAnswer): AsyncGenerator<readonly StoredRecord[]> {
+  private async *every(query: RecordsQuery, page: RecordsAnswer): AsyncGenerator<readonly StoredRecord[]> {
     const { since, until } = query;
     // Totals leave out self-reported records: more may follow a full page.
     if (page.totals.records <= page.records.length && page.records.length < MOST_RECORDS) {
       yield page.records;
       return;
     }
-    if (until - since < 2) throw this.#error(`more than ${MOST_RECORDS} jobs ended in the same ms`);
+    if (until - since < 2) throw this.error(`more than ${MOST_RECORDS} jobs ended in the same ms`);
     const needed = Math.ceil((SPARE_ROOM * page.totals.records) / Math.max(1, page.records.length));
     const parts = Math.min(Math.max(2, needed), until - since);
     const edge = (index: number): number => Math.floor(since + ((until - since) * index) / parts);
     for (let index = parts - 1; index >= 0; index--) {
       const part = { ...query, since: edge(index), until: edge(index + 1) };
-      yield* this.#every(part, await this.#page(part));
+      yield* this.every(part, await this.page(part));
     }
   }
 }

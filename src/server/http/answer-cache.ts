@@ -13,8 +13,8 @@ const newBodies = (): Latest<string, Body> =>
 
 /** Keeps the serialised answers of the newest state, so that each is made once for any number of callers. */
 export class AnswerCache {
-  #bodies = newBodies();
-  #state: object | null = null;
+  private bodies = newBodies();
+  private state: object | null = null;
 
   constructor(private readonly turns: RenderTurns) {}
 
@@ -23,12 +23,12 @@ export class AnswerCache {
    * others are made in turn. Rejects as RenderTurns does.
    */
   async get(state: object, key: string, requester: Requester, make: () => Body | Promise<Body>): Promise<Body> {
-    if (state !== this.#state) {
-      this.#state = state;
-      this.#bodies = newBodies();
+    if (state !== this.state) {
+      this.state = state;
+      this.bodies = newBodies();
     }
     // The next state may come while this one waits for its turn.
-    const bodies = this.#bodies;
+    const bodies = this.bodies;
     return (
       bodies.get(key) ??
       this.turns.take(requester, async () => {

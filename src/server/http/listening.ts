@@ -32,8 +32,8 @@ const isTaken = (address: ListenAddress, error: unknown): boolean =>
 
 /** One server for each wanted address. */
 export class Listening {
-  readonly #servers: { readonly server: Server; readonly address: ListenAddress }[] = [];
-  readonly #end = new AbortController();
+  private readonly servers: { readonly server: Server; readonly address: ListenAddress }[] = [];
+  private readonly end = new AbortController();
 
   constructor(
     private readonly wanted: readonly ListenAddress[],
@@ -42,7 +42,7 @@ export class Listening {
 
   /** Where it listens, with the ports that were chosen. */
   get addresses(): readonly ListenAddress[] {
-    return this.#servers.map(({ address }) => address);
+    return this.servers.map(({ address }) => address);
   }
 
   /** Where a browser finds the pages (siteUrl); also null as long as another program has the port. */
@@ -58,37 +58,37 @@ export class Listening {
   async begin(make: (address: ListenAddress) => Server): Promise<void> {
     for (const address of this.wanted)
       try {
-        await this.#open(address, make);
+        await this.open(address, make);
       } catch (error) {
         if (this.wanted.length === 1 || !isTaken(address, error)) throw error;
         this.log(`${reasonOf(error)}; trying again`);
-        void this.#openLater(address, make);
+        void this.openLater(address, make);
       }
   }
 
   async stop(): Promise<void> {
-    this.#end.abort();
-    await Promise.all(this.#servers.map(({ server }) => stopListening(server)));
+    this.end.abort();
+    await Promise.all(this.servers.map(({ server }) => stopListening(server)));
   }
 
-  async #open(address: ListenAddress, make: (address: ListenAddress) => Server): Promise<void> {
+  private async open(address: ListenAddress, make: (address: ListenAddress) => Server): Promise<void> {
     const server = make(address);
     await listenAt(server, address);
-    if (this.#end.signal.aborted) {
+    if (this.end.signal.aborted) {
       await stopListening(server);
       return;
     }
     server.on('error', (error) => this.log(`${listenAddressText(address)}: ${error.message}`));
-    this.#servers.push({ server, address: listeningAt(server, address) });
+    this.servers.push({ server, address: listeningAt(server, address) });
   }
 
-  async #openLater(address: ListenAddress, make: (address: ListenAddress) => Server): Promise<void> {
-    const { signal } = this.#end;
+  private async openLater(address: ListenAddress, make: (address: ListenAddress) => Server): Promise<void> {
+    const { signal } = this.end;
     for (;;) {
       await sleep(AGAIN_MS, undefined, { ref: false, signal }).catch(() => undefined);
       if (signal.aborted) return;
       try {
-        await this.#open(address, make);
+        await this.open(address, make);
         this.log(`serves ${listenAddressText(address)}, too`);
         return;
       } catch {

@@ -10,8 +10,8 @@ const LONGEST_PAUSE_MS = 20;
  * turn, with a pause after each for the server's other work.
  */
 export class RenderTurns {
-  readonly #queue = new FairQueue<() => Promise<unknown>>();
-  #isBusy = false;
+  private readonly queue = new FairQueue<() => Promise<unknown>>();
+  private isBusy = false;
 
   /**
    * Calls `make` when it is the requester's turn, and resolves to its result. Rejects with what `make` throws, or with
@@ -20,7 +20,7 @@ export class RenderTurns {
   take<T>({ key, gone }: Requester, make: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        this.#queue.remove(key, turn);
+        this.queue.remove(key, turn);
         reject(new HttpProblem(503, 'the client has left'));
       };
       const turn = (): Promise<unknown> => {
@@ -35,21 +35,21 @@ export class RenderTurns {
         return;
       }
       gone?.addEventListener('abort', leave);
-      this.#queue.add(key, turn);
-      if (this.#isBusy) return;
-      this.#isBusy = true;
-      setImmediate(() => void this.#next());
+      this.queue.add(key, turn);
+      if (this.isBusy) return;
+      this.isBusy = true;
+      setImmediate(() => void this.next());
     });
   }
 
-  async #next(): Promise<void> {
-    const turn = this.#queue.take();
-    this.#isBusy = turn !== undefined;
+  private async next(): Promise<void> {
+    const turn = this.queue.take();
+    this.isBusy = turn !== undefined;
     if (turn === undefined) return;
     const began = performance.now();
     await turn();
     const pauseMs = Math.min(performance.now() - began, LONGEST_PAUSE_MS);
-    if (pauseMs < 1) setImmediate(() => void this.#next());
-    else setTimeout(() => void this.#next(), pauseMs);
+    if (pauseMs < 1) setImmediate(() => void this.next());
+    else setTimeout(() => void this.next(), pauseMs);
   }
 }

@@ -33,33 +33,33 @@ function withProblem({ snapshot, view }: LiveCluster, problem: string): LiveClus
 
 /** The newest state of the cluster, in memory: reading it never waits, and no failure takes away what is there. */
 export class LiveState {
-  #live: LiveCluster | null = null;
-  #putAt = 0;
-  #overdue: LiveCluster | null = null;
+  private live: LiveCluster | null = null;
+  private putAt = 0;
+  private overdue: LiveCluster | null = null;
 
   constructor(private readonly options: LiveStateOptions) {}
 
   /** null: nothing has come yet. */
   current(): LiveCluster | null {
     const { now, overdueMs } = this.options;
-    if (this.#live === null || now() - this.#putAt < overdueMs) return this.#live;
-    this.#overdue ??= withProblem(this.#live, 'qmaster is no longer asked; restart qmemacct serve');
-    return this.#overdue;
+    if (this.live === null || now() - this.putAt < overdueMs) return this.live;
+    this.overdue ??= withProblem(this.live, 'qmaster is no longer asked; restart qmemacct serve');
+    return this.overdue;
   }
 
   put(snapshot: Snapshot): void {
-    this.#live = this.#next(snapshot);
-    this.#putAt = this.options.now();
-    this.#overdue = null;
+    this.live = this.next(snapshot);
+    this.putAt = this.options.now();
+    this.overdue = null;
   }
 
-  #next(snapshot: Snapshot): LiveCluster {
+  private next(snapshot: Snapshot): LiveCluster {
     try {
       return { snapshot, view: this.options.makeView(snapshot) };
     } catch (error) {
       const problem = `the newest answers of qmaster could not be put together (${reasonOf(error)}), which is a bug`;
       this.options.log(problem);
-      return withProblem(this.#live?.view ? this.#live : { snapshot, view: null }, problem);
+      return withProblem(this.live?.view ? this.live : { snapshot, view: null }, problem);
     }
   }
 }

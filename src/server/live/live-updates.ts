@@ -42,50 +42,50 @@ function problemOf({ running, hosts, details }: Snapshot): string | null {
 
 /** A request for the pending jobs; `done` resolves when their list is new or asking failed, after 5 s at most. */
 class AskedFor {
-  readonly #since = Date.now();
-  readonly #answered = new AbortController();
-  readonly done: Promise<void> = sleep(PENDING_PATIENCE_MS, undefined, { signal: this.#answered.signal }).catch(
+  private readonly since = Date.now();
+  private readonly answered = new AbortController();
+  readonly done: Promise<void> = sleep(PENDING_PATIENCE_MS, undefined, { signal: this.answered.signal }).catch(
     () => undefined,
   );
 
   look({ running, pending }: Snapshot): void {
-    if ((pending?.triedAt ?? -Infinity) >= this.#since || running.problem !== null) this.#answered.abort();
+    if ((pending?.triedAt ?? -Infinity) >= this.since || running.problem !== null) this.answered.abort();
   }
 }
 
 /** Asks qmaster every poll_interval, and the accounting DB twice per heartbeat interval; goes on after any failure. */
 export class LiveUpdates {
   readonly live: LiveState;
-  readonly #logGridEngine: (problem: string | null) => void;
-  readonly #polling: Polling;
-  readonly #heartbeats: NodeJS.Timeout | null;
+  private readonly logGridEngine: (problem: string | null) => void;
+  private readonly polling: Polling;
+  private readonly heartbeats: NodeJS.Timeout | null;
   /** What the samplers of all hosts said last of running jobs. */
-  #records: readonly JobRecord[] = [];
-  #heard: boolean;
-  #pendingUntil = -Infinity;
-  #pendingAsked: AskedFor | null = null;
+  private records: readonly JobRecord[] = [];
+  private heard: boolean;
+  private pendingUntil = -Infinity;
+  private pendingAsked: AskedFor | null = null;
 
   constructor(private readonly options: LiveUpdatesOptions) {
     const { settings, cell, log, source = (wanted: () => boolean) => ownSource(cell, wanted) } = options;
-    this.#logGridEngine = logChanges(log, 'Grid Engine answers again');
+    this.logGridEngine = logChanges(log, 'Grid Engine answers again');
     this.live = new LiveState({
-      makeView: (snapshot) => this.#view(snapshot),
+      makeView: (snapshot) => this.view(snapshot),
       log,
       overdueMs: overdueAfter(settings),
       now: () => performance.now(),
     });
     const heartbeatMs = settings.heartbeat * 1000;
-    this.#heard = heartbeatMs === 0;
+    this.heard = heartbeatMs === 0;
     const everyMs = Math.max(heartbeatMs / 2, 5000);
-    this.#heartbeats = this.#heard ? null : setInterval(() => void this.#readHeartbeats(), everyMs).unref();
-    const asked = source(() => this.#wantsPending());
-    this.#polling = startPolling(
+    this.heartbeats = this.heard ? null : setInterval(() => void this.readHeartbeats(), everyMs).unref();
+    const asked = source(() => this.wantsPending());
+    this.polling = startPolling(
       settings,
-      (signal) => this.#afterHeartbeats(asked(signal)),
+      (signal) => this.afterHeartbeats(asked(signal)),
       (snapshot) => {
-        this.#logGridEngine(problemOf(snapshot));
+        this.logGridEngine(problemOf(snapshot));
         this.live.put(snapshot);
-        this.#pendingAsked?.look(snapshot);
+        this.pendingAsked?.look(snapshot);
       },
       (error) => log(`asking Grid Engine failed, which is a bug: ${reasonOf(error)}`),
     );
@@ -96,51 +96,51 @@ export class LiveUpdates {
    * failed, after 5 s at most.
    */
   readonly wantPending = (): Promise<void> => {
-    const already = this.#wantsPending();
-    this.#pendingUntil = performance.now() + WANTED_INTERVALS * this.options.settings.poll_interval * 1000;
+    const already = this.wantsPending();
+    this.pendingUntil = performance.now() + WANTED_INTERVALS * this.options.settings.poll_interval * 1000;
     if (!already) {
-      this.#pendingAsked = new AskedFor();
-      this.#polling.wake();
+      this.pendingAsked = new AskedFor();
+      this.polling.wake();
     }
-    return this.#pendingAsked?.done ?? Promise.resolve();
+    return this.pendingAsked?.done ?? Promise.resolve();
   };
 
   async stop(): Promise<void> {
-    if (this.#heartbeats !== null) clearInterval(this.#heartbeats);
-    await this.#polling.stop();
+    if (this.heartbeats !== null) clearInterval(this.heartbeats);
+    await this.polling.stop();
   }
 
-  #wantsPending(): boolean {
-    return performance.now() < this.#pendingUntil;
+  private wantsPending(): boolean {
+    return performance.now() < this.pendingUntil;
   }
 
-  #view(snapshot: Snapshot): ClusterView {
+  private view(snapshot: Snapshot): ClusterView {
     const nowMs = Date.now();
     // The records may be old: the accounting DB may not have answered for long.
-    const since = this.#since(nowMs);
-    const records = this.#records.filter(({ revision }) => revision >= since);
+    const since = this.since(nowMs);
+    const records = this.records.filter(({ revision }) => revision >= since);
     return viewCluster(snapshot, records, { rules: new RequestRules(this.options.settings), nowMs });
   }
 
   /** The oldest heartbeat that still counts, ms since the epoch. */
-  #since(nowMs: number): number {
+  private since(nowMs: number): number {
     return nowMs - MISSED_HEARTBEATS * this.options.settings.heartbeat * 1000;
   }
 
   /** Lets the first view wait for the heartbeats, so that it has the samplers' figures. */
-  async #afterHeartbeats<T>(wait: Promise<T>): Promise<T> {
-    const [answer] = await Promise.all([wait, this.#heard ? undefined : this.#readHeartbeats()]);
-    this.#heard = true;
+  private async afterHeartbeats<T>(wait: Promise<T>): Promise<T> {
+    const [answer] = await Promise.all([wait, this.heard ? undefined : this.readHeartbeats()]);
+    this.heard = true;
     return answer;
   }
 
-  async #readHeartbeats(): Promise<void> {
+  private async readHeartbeats(): Promise<void> {
     const { accounting, cell } = this.options;
     try {
-      const query = { since: this.#since(Date.now()), cluster: cell.cluster };
+      const query = { since: this.since(Date.now()), cluster: cell.cluster };
       const bytes = await accounting.ask({ what: 'running', query }, FULL_ACCESS);
       // Not checked: a thread of this process wrote it, from records that were checked when they were stored.
-      this.#records = (JSON.parse(bytes.toString('utf8')) as { readonly records: readonly JobRecord[] }).records;
+      this.records = (JSON.parse(bytes.toString('utf8')) as { readonly records: readonly JobRecord[] }).records;
     } catch {
       // The server logs that the accounting DB can't be read; what was heard last stands for a while.
     }

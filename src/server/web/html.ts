@@ -8,14 +8,14 @@ export class Html {
     made = (text) => new Html(text);
   }
 
-  readonly #text: string;
+  private readonly text: string;
 
   private constructor(text: string) {
-    this.#text = text;
+    this.text = text;
   }
 
   toString(): string {
-    return this.#text;
+    return this.text;
   }
 }
 

@@ -18,22 +18,22 @@ const OF_KILLER = /^(?:(Memory cgroup o|O)ut of memory[^:]*: )?Kill(ed)? process
 
 /** The victims of the OOM killer, by the kernel's log (/dev/kmsg). Process ids are those of the initial PID namespace. */
 export class OomKills {
-  readonly #file: number | null;
-  readonly #victims = new Map<number, { readonly kill: OomKill; readonly atMs: number }>();
-  #latest: OomKill = 'node';
+  private readonly file: number | null;
+  private readonly victims = new Map<number, { readonly kill: OomKill; readonly atMs: number }>();
+  private latest: OomKill = 'node';
 
   /** Sees what is logged from now on; nothing where the log can't be read (no CAP_SYSLOG, a container). */
   constructor(path = KERNEL_LOG) {
-    this.#file = opened(path);
+    this.file = opened(path);
   }
 
   /** Reads what has been logged: a victim is named there before its exit event is sent. */
   read(): void {
-    if (this.#file === null) return;
+    if (this.file === null) return;
     const record = Buffer.allocUnsafe(RECORD_BYTES);
     for (;;) {
       try {
-        const length = readSync(this.#file, record);
+        const length = readSync(this.file, record);
         if (length === 0) return;
         this.take(record.toString('utf8', 0, length));
       } catch (error) {
@@ -47,20 +47,20 @@ export class OomKills {
   take(record: string): void {
     const [, where, killed, pid] = OF_KILLER.exec(record.slice(record.indexOf(';') + 1)) ?? [];
     if (pid === undefined) return;
-    if (where !== undefined) this.#latest = where === 'O' ? 'node' : 'cgroup';
-    if (killed !== undefined) this.#victims.set(Number(pid), { kill: this.#latest, atMs: monotonicMs() });
+    if (where !== undefined) this.latest = where === 'O' ? 'node' : 'cgroup';
+    if (killed !== undefined) this.victims.set(Number(pid), { kill: this.latest, atMs: monotonicMs() });
   }
 
   /** What a process that has ended was killed for; null: not by the OOM killer. */
   ended(pid: number): OomKill | null {
-    const victim = this.#victims.get(pid);
+    const victim = this.victims.get(pid);
     if (victim === undefined) return null;
-    this.#victims.delete(pid);
+    this.victims.delete(pid);
     return monotonicMs() - victim.atMs < KEPT_MS ? victim.kill : null;
   }
 
   close(): void {
-    if (this.#file !== null) closeSync(this.#file);
+    if (this.file !== null) closeSync(this.file);
   }
 }
 

@@ -34,7 +34,7 @@ function surelyAnonymous(pss: number, rss: number, anonymous: number): number {
 
 /** Reads `/proc/PID/smaps_rollup` (from Linux 4.14) or `/proc/PID/smaps`, piece by piece; proc_pid_smaps(5). */
 export class SmapsReader {
-  readonly #sums = {
+  private readonly sums = {
     Pss: 0,
     SwapPss: 0,
     Shared_Clean: 0,
@@ -48,41 +48,41 @@ export class SmapsReader {
     Pss_File: 0,
     Pss_Shmem: 0,
   };
-  readonly #seen = { rss: false, pss: false, swap: false, split: false };
+  private readonly seen = { rss: false, pss: false, swap: false, split: false };
   /** The mapping whose lines are being read. */
-  readonly #mapping = { rss: 0, pss: 0, anonymous: 0, shmem: false };
-  #maps = 0;
-  #rollup = false;
-  #anon = 0;
-  #shmem = 0;
-  #file = 0;
-  #rest = '';
+  private readonly mapping = { rss: 0, pss: 0, anonymous: 0, shmem: false };
+  private count = 0;
+  private rollup = false;
+  private anon = 0;
+  private shmem = 0;
+  private file = 0;
+  private rest = '';
 
   add(text: string): void {
-    const all = this.#rest + text;
+    const all = this.rest + text;
     const end = all.lastIndexOf('\n') + 1;
-    this.#rest = all.slice(end);
-    this.#take(all.slice(0, end));
+    this.rest = all.slice(end);
+    this.take(all.slice(0, end));
   }
 
   /** Mappings so far. */
   maps(): number {
-    return this.#maps;
+    return this.count;
   }
 
   /** null: the text has no Rss or no Pss. */
   result(): SharedMemory | null {
-    this.#endMapping();
-    const sums = this.#sums;
-    const seen = this.#seen;
+    this.endMapping();
+    const sums = this.sums;
+    const seen = this.seen;
     if (!seen.rss || !seen.pss) return null;
     const whole = (value: number): number => value * KIB;
-    const unsplit = this.#rollup && !seen.split;
+    const unsplit = this.rollup && !seen.split;
     return {
       pss: whole(sums.Pss),
-      pssAnon: whole(seen.split ? sums.Pss_Anon : this.#anon),
-      pssFile: unsplit ? null : whole(seen.split ? sums.Pss_File : this.#file),
-      pssShmem: unsplit ? null : whole(seen.split ? sums.Pss_Shmem : this.#shmem),
+      pssAnon: whole(seen.split ? sums.Pss_Anon : this.anon),
+      pssFile: unsplit ? null : whole(seen.split ? sums.Pss_File : this.file),
+      pssShmem: unsplit ? null : whole(seen.split ? sums.Pss_Shmem : this.shmem),
       swapPss: seen.swap ? whole(sums.SwapPss) : null,
       sharedClean: whole(sums.Shared_Clean),
       sharedDirty: whole(sums.Shared_Dirty),
@@ -93,29 +93,29 @@ export class SmapsReader {
     };
   }
 
-  #endMapping(): void {
-    const mapping = this.#mapping;
+  private endMapping(): void {
+    const mapping = this.mapping;
     const ofAnon = surelyAnonymous(mapping.pss, mapping.rss, mapping.anonymous);
-    this.#anon += ofAnon;
-    if (mapping.shmem) this.#shmem += mapping.pss - ofAnon;
-    else this.#file += mapping.pss - ofAnon;
+    this.anon += ofAnon;
+    if (mapping.shmem) this.shmem += mapping.pss - ofAnon;
+    else this.file += mapping.pss - ofAnon;
     mapping.rss = mapping.pss = mapping.anonymous = 0;
     mapping.shmem = false;
   }
 
-  #take(text: string): void {
-    const sums = this.#sums;
-    const seen = this.#seen;
-    const mapping = this.#mapping;
+  private take(text: string): void {
+    const sums = this.sums;
+    const seen = this.seen;
+    const mapping = this.mapping;
     for (const [, header, key = '', digits] of text.matchAll(LINE)) {
       if (header !== undefined) {
-        this.#endMapping();
-        this.#maps++;
+        this.endMapping();
+        this.count++;
         mapping.shmem = SHMEM_NAME.test(header);
-        this.#rollup ||= header.endsWith(' [rollup]');
+        this.rollup ||= header.endsWith(' [rollup]');
         continue;
       }
-      if (this.#maps === 0) continue;
+      if (this.count === 0) continue;
       const value = Number(digits);
       if (Object.hasOwn(sums, key)) sums[key as keyof typeof sums] += value;
       if (key === 'Rss') {

@@ -23,7 +23,7 @@ const record = (changes: Partial<JobRecord> = {}): JobRecord =>
 
 interface Opened extends NodeStore {
   /** node.db, without the store. */
-  readonly database: Database;
+  readonly nodeDb: Database;
   readonly query: (sql: string) => readonly unknown[];
   readonly readSeries: NodeReader['readSeries'];
   readonly loads: NodeReader['loads'];
@@ -32,15 +32,15 @@ interface Opened extends NodeStore {
 function opened(t: TestContext): Opened {
   const directory = temporaryDirectory();
   const store = new NodeStore(directory);
-  const database = new SqliteDatabase(join(directory, 'node.db'));
+  const nodeDb = new SqliteDatabase(join(directory, 'node.db'));
   const { readSeries, loads, close } = openNodeReader(directory);
   t.after(() => {
     close();
-    database.close();
+    nodeDb.close();
     store.close();
   });
-  const query = (sql: string): readonly unknown[] => database.prepare(sql).pluck().all();
-  return Object.assign(store, { database, query, readSeries, loads });
+  const query = (sql: string): readonly unknown[] => nodeDb.prepare(sql).pluck().all();
+  return Object.assign(store, { nodeDb, query, readSeries, loads });
 }
 
 /** One reading of one metric. */
@@ -215,11 +215,11 @@ describe('series in node.db', () => {
     const store = opened(t);
     for (let minute = 0; minute < 150; minute++) store.saveSeries(null, batch(START + minute * 60_000, minute));
     const before = store.readSeries(null, [], 0, START + DAY);
-    const table = new SeriesTable(store.database);
-    const transaction = store.database.transaction.bind(store.database);
+    const table = new SeriesTable(store.nodeDb);
+    const transaction = store.nodeDb.transaction.bind(store.nodeDb);
     // Between the reading and the first transaction of `table` another process packs everything.
-    store.database.transaction = ((action: () => void) => {
-      store.database.transaction = transaction;
+    store.nodeDb.transaction = ((action: () => void) => {
+      store.nodeDb.transaction = transaction;
       store.packSeries(START + 150 * 60_000);
       return transaction(action);
     }) as typeof transaction;
@@ -238,7 +238,7 @@ describe('series in node.db', () => {
     const store = opened(t);
     store.saveSeries(null, batch(START, 1));
     store.saveSeries(null, batch(START + 1000, 2));
-    store.database.exec("UPDATE series SET packed = x'0102ff' WHERE id = 1");
+    store.nodeDb.exec("UPDATE series SET packed = x'0102ff' WHERE id = 1");
     const expected = [{ metric: 'loadavg_1min', instance: '', at: [START + 1000], values: [2] }];
     assert.deepEqual(store.readSeries(null, [], 0, START + DAY), expected);
     store.packSeries(START + DAY);
@@ -284,7 +284,7 @@ describe('series in node.db', () => {
 
   it('are found by an index', (t) => {
     const store = opened(t);
-    const plan = store.database
+    const plan = store.nodeDb
       .prepare<[], { detail: string }>(
         'EXPLAIN QUERY PLAN SELECT packed FROM series WHERE job IS NULL AND loose IN (0, 1) AND at <= 7',
       )
@@ -327,7 +327,7 @@ describe('series in node.db', () => {
     const open = size() / values;
     store.finish(RUN, START, record({ status: 'finished' }), []);
     store.packSeries(START + 2 * HOUR);
-    store.database.exec('VACUUM');
+    store.nodeDb.exec('VACUUM');
     const packed = size() / values;
     t.diagnostic(
       `${node.toFixed(2)} (node), ${open.toFixed(2)} (all) bytes a value while loose, ${packed.toFixed(2)} packed`,

@@ -170,13 +170,13 @@ const MOST_SHARED = 50;
 
 /** Pages of the latest live data, without the frame, which names the user: one for all users who may see the same. */
 class SharedPages {
-  #state: object | null = null;
-  #pages = new Latest<string, Page>(MOST_SHARED);
+  private state: object | null = null;
+  private pages = new Latest<string, Page>(MOST_SHARED);
 
   get(state: object, key: string, make: () => Page): Page {
-    if (state !== this.#state) this.#pages = new Latest(MOST_SHARED);
-    this.#state = state;
-    return this.#pages.getOrMake(key, make);
+    if (state !== this.state) this.pages = new Latest(MOST_SHARED);
+    this.state = state;
+    return this.pages.getOrMake(key, make);
   }
 }
 
