@@ -11,6 +11,8 @@ import { NodeStore } from '../../sampler/node-store/node-store';
 import { recordOrNull, type JobRecord } from '../../record/record';
 import { replaceFile } from '../../base/replace-file';
 import { startTicksOf } from '../../sampler/job/pid-file';
+import { tidyNode } from '../../sampler/node-store/storage';
+import { RunDirectory } from '../../sampler/job/run-directory';
 import { formatRunDescription, runDirectoryName, type RunDescription } from '../../sampler/job/run-description';
 import { startSampler } from '../../sampler/job/start-sampler';
 import { reasonOf, UserError } from '../../base/user-error';
@@ -170,7 +172,7 @@ export async function runJob(
       isStarted = true;
       rows?.started(pid, job);
     });
-    return { ...(await figuresOf(state, run, directory)), exitStatus };
+    return { ...(await figuresOf(state, run, spool, new RunDirectory(directory))), exitStatus };
   } catch (error) {
     if (!isStarted) await dropRun(sampler, directory);
     throw error;
@@ -202,21 +204,39 @@ async function supervise(
   return ended.exitStatus;
 }
 
-/** The sampler's record of a run that has ended. */
+/** The record of a run that has ended: the sampler's; if that was killed, one made of what it had saved. */
 async function figuresOf(
   state: PrivateState,
   run: RunDescription,
-  directory: string,
+  spool: string,
+  directory: RunDirectory,
 ): Promise<Pick<RunOutcome, 'record' | 'problem'>> {
   const finish = `version=1\nuptime=${uptimeSeconds()}\nend=1\n`;
   try {
-    writeFileSync(join(directory, 'finish'), finish);
-    await until(() => !existsSync(directory), COMMITTED_WITHIN_MS, LOOK_EVERY_MS);
+    writeFileSync(join(directory.path, 'finish'), finish);
+    await until(() => !directory.exists() || directory.isUnattended(), COMMITTED_WITHIN_MS, LOOK_EVERY_MS);
     const problem = `the sampler did not answer; ${state.directory}/run may show why, "qmemacct flush" may finish it`;
-    return { record: storedRecord(state, run), problem };
+    return { record: storedRecord(state, run) ?? (await finishedRecord(state, run, spool, directory)), problem };
   } catch (error) {
     return { record: null, problem: `${state.directory}: ${reasonOf(error)}; ${MAKE_ROOM}` };
   }
+}
+
+/** What the epilog and a flush do where no sampler answers. null: one still holds the run. */
+async function finishedRecord(
+  state: PrivateState,
+  run: RunDescription,
+  spool: string,
+  directory: RunDirectory,
+): Promise<JobRecord | null> {
+  directory.takeCopies(spool);
+  const store = new NodeStore(state.directory);
+  try {
+    await tidyNode(store, state.settings, DELIVERED_WITHIN_MS / 1000);
+  } finally {
+    store.close();
+  }
+  return storedRecord(state, run);
 }
 
 function storedRecord(state: PrivateState, run: RunDescription): JobRecord | null {

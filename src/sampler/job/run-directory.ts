@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  copyFileSync,
   existsSync,
   fstatSync,
   mkdirSync,
@@ -185,6 +186,13 @@ export class RunDirectory {
   /** Tells the epilog that the summary is kept: on `disk`, or only in `memory`. */
   acknowledge(kept: 'disk' | 'memory'): void {
     answer(this.file('ack'), kept);
+  }
+
+  /** Copies the spool files, as the epilog does. Throws if that fails. */
+  takeCopies(spool: string): void {
+    for (const name of ['config', 'usage'])
+      if (existsSync(join(spool, name))) copyFileSync(join(spool, name), this.file(name));
+    writeFileSync(this.file('copied'), '1\n', { mode: 0o600 });
   }
 
   /** Whether there are complete copies of the spool files, which the epilog makes when no sampler answers. */

@@ -59,6 +59,14 @@ describe('a private run', () => {
     assert.equal(none.status, 1);
     assert.match(none.warnings, /job run-2: nothing known/);
   });
+
+  it('has its exit status, and a record in the DB, though its sampler was killed', async () => {
+    const user = await newUser();
+    const run = user.start('run', '--', 'sh', '-c', 'pkill -KILL -P $PPID -f [s]ampler/main; exit 7');
+    assert.equal(run.status, 7, run.stderr);
+    const shown = await user.show('job', 'last');
+    assert.match(shown.output, /^Job run-1 +sh .*exit status 7/m);
+  });
 });
 
 describe('a private run under a limit of file sizes', () => {
