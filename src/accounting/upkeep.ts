@@ -1,7 +1,7 @@
 import { DAY_MS } from '../base/units';
 import { UserError } from '../base/user-error';
 import type { LongWork, Pruned, Retention } from './history-store';
-import { dayOf, isoDay } from './sums/periods';
+import { dayOf, isoDay, type Span } from './sums/periods';
 
 /**
  * The steps of roll-ups and retention: each step that changes the store is a short transaction, in which no other
@@ -44,6 +44,14 @@ export async function rollUp(store: Upkeep, { signal, onProgress }: LongWork): P
 /** The first UTC day that is kept if rows are kept for `days` days; null: all are. */
 export const firstKept = (days: number, now: number): number | null =>
   days > 0 ? Math.max(0, dayOf(now - days * DAY_MS)) : null;
+
+/** Which jobs a list or sum of a period lacks, since records are kept for `days` days only; null: none. */
+export function prunedWords(days: number, { since }: Pick<Span, 'since'>, now: number, what: string): string | null {
+  const first = firstKept(days, now);
+  return first === null || since >= first * DAY_MS
+    ? null
+    : `jobs from before ${isoDay(first)} UTC are not ${what}: their records are kept ${days} days (keep_records_days)`;
+}
 
 /** A cluster without any job for longer than this is rarer than a clock that is ahead. */
 const MOST_SILENT_DAYS = 90;

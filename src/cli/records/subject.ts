@@ -1,8 +1,6 @@
 import { isHostPattern } from '../../accounting/filter-record';
 import type { Shown } from '../../accounting/store';
-import { isoDay } from '../../accounting/sums/periods';
-import { firstKept } from '../../accounting/upkeep';
-import { DAY_MS } from '../../base/units';
+import { prunedWords } from '../../accounting/upkeep';
 import type { Settings } from '../../record/settings';
 import { MANY_OWNERS_COLUMNS, OWNER_COLUMNS, type RecordColumnName } from '../../report/records/columns';
 import { describeFilter } from '../../report/records/filter-text';
@@ -97,9 +95,9 @@ export function warnOfPrunedRecords(
   what: 'listed' | 'counted',
   terminal: Terminal,
 ): boolean {
-  const first = firstKept(days, terminal.now().getTime());
-  if (first === null || since.getTime() >= first * DAY_MS) return false;
-  const kept = `their records are kept ${days} days (keep_records_days)`;
-  warn(terminal, `jobs from before ${isoDay(first)} UTC are not ${what}: ${kept}`);
-  return until.getTime() <= first * DAY_MS;
+  const now = terminal.now().getTime();
+  const words = prunedWords(days, { since: since.getTime() }, now, what);
+  if (words === null) return false;
+  warn(terminal, words);
+  return prunedWords(days, { since: until.getTime() - 1 }, now, what) !== null;
 }

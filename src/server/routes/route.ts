@@ -19,7 +19,13 @@ import type { Tokens } from '../access/tokens';
 export interface Site {
   readonly settings: Pick<
     Settings,
-    'grid_engine' | 'poll_interval' | 'metrics_jobs' | 'report_dir' | 'rules_file' | 'advise_submissions'
+    | 'grid_engine'
+    | 'poll_interval'
+    | 'metrics_jobs'
+    | 'report_dir'
+    | 'rules_file'
+    | 'advise_submissions'
+    | 'keep_records_days'
   >;
   readonly live: Pick<LiveState, 'current'>;
   /** To be called when somebody asks for pending jobs; resolves when qmaster has answered, or after some seconds. */

@@ -326,6 +326,16 @@ describe('the page of jobs', () => {
     assert.match(text, /on this page; unused: GiB·h .* 9001 .* ~7\.00 ok 9000 .* ~6\.00 ok/);
   });
 
+  it('says from which day on records are kept', async (t) => {
+    const site = await startTestSite(t, { records: [], settings: { keep_records_days: 30 } });
+    const text = async (since: string): Promise<string> => textOf(await site.get(`/jobs?since=${since}`));
+    assert.match(
+      await text('40d'),
+      /Jobs from before \d{4}-\d\d-\d\d UTC are not listed: their records are kept 30 days/,
+    );
+    assert.doesNotMatch(await text('20d'), /are not listed/);
+  });
+
   it('links to the listed job even if a later job has its number', async (t) => {
     const before = { ...ordinary, owner: 'alice', run_id: '0badcafe.1.1', revision: 1 };
     const times = ['submitted_at', 'started_at', 'ended_at'] as const;

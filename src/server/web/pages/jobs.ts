@@ -1,4 +1,5 @@
 import { RECORD_SORTS, type RecordSort } from '../../../accounting/sorts';
+import { prunedWords } from '../../../accounting/upkeep';
 import { STATUSES } from '../../../record/fields';
 import { formatInterval } from '../../../report/format/local-time';
 import { formatCount } from '../../../report/format/units';
@@ -121,6 +122,11 @@ function titleOf({
   return ['Jobs', html`Jobs`];
 }
 
+function keptOnly({ site, now }: Pick<RouteRequest<typeof PARAMETERS>, 'site' | 'now'>, since: number): Html | null {
+  const words = prunedWords(site.settings.keep_records_days, { since }, now, 'listed');
+  return words === null ? null : html`<p class="faint">${words.replace(/^j/, 'J')}.</p>`;
+}
+
 export const jobsPage = pageRoute({
   path: '/jobs',
   isForm: true,
@@ -155,6 +161,7 @@ export const jobsPage = pageRoute({
                 At most ${formatCount(MOST_PARTS * EACH)} records are listed: narrow the filter to see others.
               </p>`
             : null,
+          keptOnly(asked, query.since),
         )}`,
     };
   },
