@@ -54,59 +54,72 @@ const seconds = (ms: number): number => Math.round(ms) / 1000;
 /** `ru_maxrss` covers the shepherd's small image from before the exec, too; below this it says nothing of the job. */
 const SHEPHERD_IMAGE = 16 * MIB;
 
-/** The record of one job on one host. Pure, except that it notes `ru_maxrss` and gaps in the observation's peaks. */
-export function buildRecord(parts: RecordParts): JobRecord {
-  const { description, observation, usage, nowMs } = parts;
-  const { peaks, lineage } = observation;
-  const base = emptyRecord(parts.key, parts.status, parts.trust, nowMs);
-  const running = parts.status === 'running';
+interface Times {
+  readonly startMs: number | null;
+  /** null: it runs. */
+  readonly endMs: number | null;
+  readonly wallclockSeconds: number | null;
+}
 
-  const startMs = observation.startMs ?? usage?.startTimeMs ?? null;
-  const endMs = running ? null : (parts.endedMs ?? usage?.endTimeMs ?? observation.lastSampleMs ?? null);
-  const endForWall = running ? nowMs : endMs;
+function timesOf({ observation, usage, status, endedMs, nowMs }: RecordParts): Times {
+  const endMs = status === 'running' ? null : (endedMs ?? usage?.endTimeMs ?? observation.lastSampleMs ?? null);
+  const untilMs = status === 'running' ? nowMs : endMs;
+  const { startMs: seenMs } = observation;
   // Only a start that was seen is better than the whole seconds of `usage`.
-  const wallMs =
-    observation.startMs === null || endForWall === null ? null : Math.max(0, endForWall - observation.startMs);
-  const wallclock = wallMs === null ? (usage?.wallclockSeconds ?? null) : seconds(wallMs);
+  const wallclockSeconds =
+    seenMs === null || untilMs === null ? (usage?.wallclockSeconds ?? null) : seconds(Math.max(0, untilMs - seenMs));
+  return { startMs: seenMs ?? usage?.startTimeMs ?? null, endMs, wallclockSeconds };
+}
 
+/** Notes in the observation's peaks what they may lack. */
+function completePeaks({ observation, usage, status, precision, nowMs }: RecordParts): void {
+  const { peaks, samples, startMs, firstSampleMs } = observation;
   // The job's first process is a child of the shepherd, so `ru_maxrss` covers the job and nothing else.
   if (usage?.maxrssBytes && usage.maxrssBytes > SHEPHERD_IMAGE)
-    observeMaxRss(peaks, usage.maxrssBytes, markSlackBytes(parts.precision, observation.maxThreads));
-  if (observation.samples === 0) openEnd(peaks, 'no-samples');
-  if (!running) openEnd(peaks, 'end-gap');
-  if (observation.startMs !== null && (observation.firstSampleMs ?? nowMs) > observation.startMs)
-    openEnd(peaks, 'start-gap');
-  if (parts.status === 'lost') openEnd(peaks, 'sampler-lost');
+    observeMaxRss(peaks, usage.maxrssBytes, markSlackBytes(precision, observation.maxThreads));
+  if (samples === 0) openEnd(peaks, 'no-samples');
+  if (status !== 'running') openEnd(peaks, 'end-gap');
+  if (startMs !== null && (firstSampleMs ?? nowMs) > startMs) openEnd(peaks, 'start-gap');
+  if (status === 'lost') openEnd(peaks, 'sampler-lost');
+}
 
+/** `seen`: any process was sampled, or is known from its exit record. */
+function cpuSeconds({ observation, usage }: RecordParts, seen: boolean): number | null {
+  const sampled = seen ? observation.sums.cpu / TICKS_PER_SECOND : null;
   const user = usage?.userSeconds ?? null;
-  const usageCpu = user === null ? null : user + (usage?.systemSeconds ?? 0);
+  const cpu = user === null ? sampled : Math.max(user + (usage?.systemSeconds ?? 0), sampled ?? 0);
+  return cpu === null ? null : Math.round(cpu * 1000) / 1000;
+}
+
+/** The record of one job on one host. Pure, except that it notes `ru_maxrss` and gaps in the observation's peaks. */
+export function buildRecord(parts: RecordParts): JobRecord {
+  const { key, description, observation, usage, footprint } = parts;
+  const { lineage } = observation;
+  const times = timesOf(parts);
+  completePeaks(parts);
   const sampled = observation.samples > 0;
   const seen = sampled || (lineage?.totals.processes ?? 0) > 0;
-  const seenCpu = seen ? observation.sums.cpu / TICKS_PER_SECOND : null;
-  const cpu = usageCpu === null ? seenCpu : Math.max(usageCpu, seenCpu ?? 0);
+  const allEndedKnown = lineage !== null && lineage.totals.ended > 0 && lineage.totals.whole;
   const upper = upperEnds(parts, observation);
-  const peakOf = (quantity: Quantity): Bracket | null => bracket(peaks, quantity, upper[quantity]);
-
+  const peakOf = (quantity: Quantity): Bracket | null => bracket(observation.peaks, quantity, upper[quantity]);
   return {
-    ...base,
+    ...emptyRecord(key, parts.status, parts.trust, parts.nowMs),
     ...description.fields,
     // Known from the spool directory's name, even if `config` could not be used.
-    pe_task_id: parts.key.pe_task_id,
-    started_at: iso(startMs),
-    ended_at: iso(endMs),
+    pe_task_id: key.pe_task_id,
+    started_at: iso(times.startMs),
+    ended_at: iso(times.endMs),
     exit_status: usage?.exitStatus ?? null,
     signal: usage?.signal ?? null,
     peak_rss: peakOf('rss'),
     peak_rss_swap: peakOf('rssSwap'),
     peak_vmem: peakOf('vmem'),
     peak_process_vmem: peakOf('processVmem'),
-    peak_footprint: parts.footprint === null ? peakOf('footprint') : ofGroup(parts.footprint),
-    wallclock_seconds: wallclock,
-    cpu_seconds: cpu === null ? null : Math.round(cpu * 1000) / 1000,
+    peak_footprint: footprint === null ? peakOf('footprint') : ofGroup(footprint),
+    wallclock_seconds: times.wallclockSeconds,
+    cpu_seconds: cpuSeconds(parts, seen),
     ...(sampled ? sampledFields(observation, parts) : {}),
-    ...(sampled || (lineage !== null && lineage.totals.ended > 0 && lineage.totals.whole)
-      ? transfers(observation)
-      : {}),
+    ...(sampled || allEndedKnown ? transfers(observation) : {}),
     processes: seen ? Math.max(observation.counts.seen, lineage?.totals.processes ?? 0) : null,
     metrics: {
       ...parts.metrics,
