@@ -12,53 +12,71 @@ import { amountOf, measureOf, usageMemory, withoutReserved } from './usage-memor
 /** The view of a running job or array task, with its parts. */
 export function jobView(job: RunningJob, context: PartContext): JobView {
   const { listed, detail } = job;
+  const facts = factsOf(job);
   const taskDetail = withoutReserved(job.taskDetail);
-  const row = job.rows.values().next().value?.[0] ?? null;
   const requests = requestViews(listed, detail, context.rules.recorded);
-  const queue = clusterQueue(listed?.queueInstance ?? row?.queue ?? '');
-  const perSlot = memoryLimit(requests, listed !== null || detail !== null, context.rules.order(queue));
-  const facts = {
-    name: listed?.name ?? detail?.name ?? row?.name ?? '',
-    owner: listed?.owner ?? detail?.owner ?? row?.owner ?? '',
-    state: listed?.state ?? row?.state ?? '',
-    startedAt: exactly(listed?.startedAt, [taskDetail?.startedAt, row?.startedAt]),
-  };
+  const order = context.rules.order(facts.queue);
+  const perSlot = memoryLimit(requests, listed !== null || detail !== null, order);
   const { consumable } = context;
-  const reserved = countedRequest(requests, consumable === null ? context.rules.order(queue) : [consumable]);
+  const reserved = countedRequest(requests, consumable === null ? order : [consumable]);
   const scoped = scopedRequests(requests, consumable);
   const parts = jobParts({ ...job, taskDetail }, { ...facts, limit: perSlot, reserved, scoped }, context);
   const slots = job.granted ?? parts.reduce((sum, part) => sum + part.slots, 0);
-  const per = context.perOf(perSlot.complex);
-  const usages = taskDetail === null ? [] : [taskDetail, ...taskDetail.peTasks];
-  const memory = usages.map((task) => ({
-    past: 'past' in task && task.past,
-    ...usageMemory(task.usage, context.dialect),
-  }));
+  const units = { slot: slots, host: Math.max(1, parts.length), job: 1 };
   return {
     job: job.job,
     task: job.task,
     ...facts,
-    uid: detail === null || detail.uid === '' ? null : detail.uid,
-    project: listed?.project ?? detail?.project ?? null,
-    queue,
-    pe: listed?.grantedPe ?? detail?.pe ?? null,
     slots,
-    submittedAt: exactly(listed?.submittedAt, [detail?.submittedAt]),
     requests,
-    limit: perSlot.bytes && bytesForSlots(perSlot.bytes, { slot: slots, host: Math.max(1, parts.length), job: 1 }[per]),
+    limit: perSlot.bytes && bytesForSlots(perSlot.bytes, units[context.perOf(perSlot.complex)]),
     limitState: perSlot.state,
     complex: perSlot.complex,
     timeLimit: timeLimit(listed, detail),
-    vmem: sumOfKnown(memory.filter(({ past }) => !past).map(({ vmem }) => vmem)),
-    maxvmem: sumOfKnown(memory.map(({ maxvmem }) => maxvmem)),
-    measure: measureOf(memory),
-    cpuSeconds:
-      taskDetail === job.taskDetail
-        ? (sumOfKnown(usages.map(({ usage }) => amountOf(usage, 'cpu'))) ?? listed?.cpuSeconds ?? null)
-        : null,
+    ...countedUse(job, taskDetail, context),
     ours: figuresOfJob(parts.map(({ ours }) => ours)),
     trend: soonest(parts),
     parts,
+  };
+}
+
+type Facts = Pick<
+  JobView,
+  'name' | 'owner' | 'state' | 'startedAt' | 'submittedAt' | 'uid' | 'project' | 'queue' | 'pe'
+>;
+
+/** Who and what it is: by the list of jobs, else the job's details, else a row of its host. */
+function factsOf({ listed, detail, taskDetail, rows }: RunningJob): Facts {
+  const row = rows.values().next().value?.[0] ?? null;
+  return {
+    name: listed?.name ?? detail?.name ?? row?.name ?? '',
+    owner: listed?.owner ?? detail?.owner ?? row?.owner ?? '',
+    state: listed?.state ?? row?.state ?? '',
+    startedAt: exactly(listed?.startedAt, [taskDetail?.startedAt, row?.startedAt]),
+    submittedAt: exactly(listed?.submittedAt, [detail?.submittedAt]),
+    uid: detail === null || detail.uid === '' ? null : detail.uid,
+    project: listed?.project ?? detail?.project ?? null,
+    queue: clusterQueue(listed?.queueInstance ?? row?.queue ?? ''),
+    pe: listed?.grantedPe ?? detail?.pe ?? null,
+  };
+}
+
+type CountedUse = Pick<JobView, 'vmem' | 'maxvmem' | 'measure' | 'cpuSeconds'>;
+
+/** What Grid Engine counted of the job and its slave tasks. `taskDetail`: without usage that is only reserved. */
+function countedUse(
+  job: RunningJob,
+  taskDetail: RunningJob['taskDetail'],
+  { dialect }: Pick<PartContext, 'dialect'>,
+): CountedUse {
+  const tasks = taskDetail === null ? [] : [taskDetail, ...taskDetail.peTasks];
+  const memory = tasks.map((task) => ({ past: 'past' in task && task.past, ...usageMemory(task.usage, dialect) }));
+  const cpuSeconds = sumOfKnown(tasks.map(({ usage }) => amountOf(usage, 'cpu'))) ?? job.listed?.cpuSeconds ?? null;
+  return {
+    vmem: sumOfKnown(memory.filter(({ past }) => !past).map(({ vmem }) => vmem)),
+    maxvmem: sumOfKnown(memory.map(({ maxvmem }) => maxvmem)),
+    measure: measureOf(memory),
+    cpuSeconds: taskDetail === job.taskDetail ? cpuSeconds : null,
   };
 }
 
