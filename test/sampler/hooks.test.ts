@@ -167,7 +167,8 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     const options = { plain: true, shepherd: [`uid=${user.uid}`], owner: user.uid, config: { job_owner: user.name } };
     const { job, steps } = await runSampled(site, 800, options);
     assertHarmless(steps);
-    assert.equal(readdirSync(join(site.state, 'outbox')).length, 1);
+    // An epilog that waits too long for the sampler adds what it knows.
+    assert.notDeepEqual(readdirSync(join(site.state, 'outbox')), []);
     assert.deepEqual(readdirSync(join(site.state, 'plain')), []);
     await runSampled(site, 100);
     const record = await delivered(site, job);
