@@ -97,42 +97,55 @@ export function clusterName({ cluster }: Pick<Settings, 'cluster'>): string {
 /** Options of sources that name what is run or loaded. */
 const PROGRAMS: ReadonlySet<string> = new Set(['command', 'library', 'smi']);
 
-/** What `settings` tell root to run, to run as root, or to believe, and settings without that. */
+/** What `settings` tell root to run, to run as root, to believe or to send, and settings without that. */
 function ordersIn(settings: Settings): { readonly orders: readonly string[]; readonly without: Settings } {
-  const { sources, admin_user, deliver_as, mail_server } = settings;
+  const { sources, admin_user, deliver_as, mail_server, mail_credentials, state_dir, run_dir } = settings;
   const programs = Object.entries(sources).flatMap(([name, table]) =>
     Object.keys(table).flatMap((key) => (PROGRAMS.has(key) ? `the ${key} of [sources.${name}]` : [])),
   );
+  const secrets = settings.export.flatMap(({ name, credentials }) =>
+    credentials === '' ? [] : [`the credentials of [[export]] ${name}`],
+  );
+  const isForeign = (key: 'state_dir' | 'run_dir', path: string): boolean =>
+    path !== DEFAULT_SETTINGS[key] && untrusted(path) !== null;
   const others = {
     admin_user: admin_user !== '',
     deliver_as: deliver_as === 'root',
     mail_server: mail_server.startsWith('/'),
+    mail_credentials: mail_credentials !== '',
+    state_dir: isForeign('state_dir', state_dir),
+    run_dir: isForeign('run_dir', run_dir),
   };
-  const names = (['admin_user', 'deliver_as', 'mail_server'] as const).filter((name) => others[name]);
+  const names = (Object.keys(others) as (keyof typeof others)[]).filter((name) => others[name]);
   const allowed = Object.entries(sources).map(([name, table]) => [
     name,
     Object.fromEntries(Object.entries(table).filter(([key]) => !PROGRAMS.has(key))),
   ]);
   const defaults = Object.fromEntries(names.map((name) => [name, DEFAULT_SETTINGS[name]])) as Partial<Settings>;
   return {
-    orders: [...programs, ...names],
-    without: { ...settings, ...defaults, sources: Object.fromEntries(allowed) as Settings['sources'] },
+    orders: [...programs, ...secrets, ...names],
+    without: {
+      ...settings,
+      ...defaults,
+      sources: Object.fromEntries(allowed) as Settings['sources'],
+      export: settings.export.map((sink) => ({ ...sink, credentials: '' })),
+    },
   };
 }
 
 /** For root, drops such orders if others could have written them, and says so in the system log. */
 function withoutForeignOrders(path: string, settings: Settings): Settings {
-  if (process.geteuid?.() !== 0) return settings;
-  const { orders, without } = ordersIn(settings);
-  const reason = orders.length > 0 ? untrusted(resolve(path)) : null;
+  const reason = process.geteuid?.() === 0 ? untrusted(resolve(path)) : null;
   if (reason === null) return settings;
+  const { orders, without } = ordersIn(settings);
+  if (orders.length === 0) return settings;
   warn(`${path}: ${reason}, so root leaves out ${orders.join(', ')}; take that permission away`);
   return without;
 }
 
 /**
- * Settings of a file; the defaults if `path` does not exist. For root, what is to be run or believed is left out if
- * others can change the file. Throws SettingsError.
+ * Settings of a file; the defaults if `path` does not exist. For root, what is to be run, believed or sent is left out
+ * if others can change the file. Throws SettingsError.
  */
 export function loadSettings(path: string): Settings {
   let text: string;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
@@ -250,13 +250,18 @@ describe('loadSettings', () => {
   });
 
   it(
-    'leaves out what root is to run or to believe, with a warning, if others could have written the file',
+    'leaves out what root is to run, to believe or to send, with a warning, if others could have written the file',
     asRoot,
     (t) => {
       const path = join(temporaryDirectory(), 'qmemacct.toml');
+      const own = temporaryDirectory();
+      const foreign = temporaryDirectory();
+      chownSync(foreign, 65534, 65534);
       writeFileSync(
         path,
-        `admin_user = "bob"\ndeliver_as = "root"\nmail_server = "/usr/bin/mail"
+        `admin_user = "bob"\ndeliver_as = "root"\nmail_server = "/usr/bin/mail"\nmail_credentials = "/root/secret"
+       state_dir = "${foreign}/state"\nrun_dir = "${own}/run"
+       export = [{ name = "a", kind = "otlp", what = "node", address = "https://a/", credentials = "/root/secret" }]
        [sources]\nipmi = { command = "/usr/bin/power", timeout = 7 }
        nvidia = { library = "/home/bob/ml.so", smi = "/home/bob/smi" }\ncpu = { interval = 3 }\n`,
       );
@@ -264,16 +269,20 @@ describe('loadSettings', () => {
       process.env.QMEMACCT_LOG = 'stderr';
       t.after(() => delete process.env.QMEMACCT_LOG);
       assert.equal(loadSettings(path).sources.ipmi?.command, '/usr/bin/power');
+      assert.equal(loadSettings(path).state_dir, `${foreign}/state`);
       assert.equal(log.mock.callCount(), 0);
       chmodSync(path, 0o666);
-      const { sources, admin_user, deliver_as, mail_server } = loadHostSettings(path);
+      const { sources, admin_user, deliver_as, mail_server, ...more } = loadHostSettings(path);
       const [warning] = log.mock.calls.map(({ arguments: [line] }) => String(line));
       log.mock.restore();
       assert.deepEqual(sources, { ipmi: { timeout: 7 }, nvidia: {}, cpu: { interval: 3 } });
       assert.deepEqual([admin_user, deliver_as, mail_server], ['', DEFAULT_SETTINGS.deliver_as, '']);
+      assert.deepEqual([more.mail_credentials, more.export[0]?.credentials], ['', '']);
+      // A directory of root's alone stays.
+      assert.deepEqual([more.state_dir, more.run_dir], [DEFAULT_SETTINGS.state_dir, `${own}/run`]);
       assert.match(
         warning ?? '',
-        /everyone can write to \S+qmemacct\.toml, so root leaves out the command of \[sources\.ipmi\], the library of .* mail_server;/,
+        /everyone can write to \S+qmemacct\.toml, so root leaves out the command of \[sources\.ipmi\], the library of .* mail_server, mail_credentials, state_dir;/,
       );
     },
   );
