@@ -99,14 +99,14 @@ export function requireOwnPath(path: string, what: string): void {
 }
 
 /**
- * Opens a file for writing, made if missing, else emptied. Throws an error of node:fs, or UntrustedError for a link that
- * somebody else could have put there if we are root.
+ * Opens a file for writing; unless `flags` say otherwise it is made if missing, else emptied. Throws an error of node:fs,
+ * or UntrustedError for a link that somebody else could have put there if we are root.
  */
-export function openOutput(path: string): number {
+export function openOutput(path: string, flags = constants.O_CREAT | constants.O_TRUNC): number {
   const reason = process.geteuid?.() === 0 ? untrusted(resolve(path)) : null;
   const follow = reason === null ? 0 : constants.O_NOFOLLOW;
   try {
-    return openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | follow, 0o666);
+    return openSync(path, constants.O_WRONLY | flags | follow, 0o666);
   } catch (error) {
     if (reason === null || (error as NodeJS.ErrnoException).code !== 'ELOOP') throw error;
     throw new UntrustedError(path, `it is a link, and ${reason}`, 'name the file itself');

@@ -1,6 +1,7 @@
-import { accessSync, closeSync, constants, existsSync, openSync, writeFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
+import { openOutput } from '../../base/trusted-path';
 import { reasonOf } from '../../base/user-error';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
@@ -125,7 +126,7 @@ const reportProblem = (path: string, error: unknown): string =>
 /** Throws a usage error before the command runs if its report can't be written. The file is not changed yet. */
 function requireWritable(path: string): void {
   try {
-    if (existsSync(path)) closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
+    if (existsSync(path)) closeSync(openOutput(path, constants.O_NONBLOCK));
     else accessSync(dirname(resolve(path)), constants.W_OK | constants.X_OK);
   } catch (error) {
     // ENXIO: a FIFO that nobody reads yet.
@@ -136,7 +137,12 @@ function requireWritable(path: string): void {
 /** Only warns on failure: a lost report must not change the exit status of the command. */
 function writeReport(path: string, text: string, terminal: Terminal): void {
   try {
-    writeFileSync(path, text);
+    const file = openOutput(path);
+    try {
+      writeFileSync(file, text);
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     warn(terminal, reportProblem(path, error));
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
@@ -245,6 +245,18 @@ describe('qmemacct run', () => {
     const lost = user.start('run', '--report', join(directory, 'x'), '--', 'sh', '-c', `mkdir ${directory}/x; exit 7`);
     assert.equal(lost.status, 7, lost.stderr);
     assert.match(lost.stderr, /^qmemacct: --report .*: can't be written \(EISDIR.*\n$/);
+  });
+
+  it('does not let root follow a link of a user to the file of --report', { skip: notRoot }, async () => {
+    const user = await newUser();
+    const [file, link] = [join(temporaryDirectory(), 'file'), join(temporaryDirectory(), 'link')];
+    writeFileSync(file, 'kept');
+    symlinkSync(file, link);
+    chownSync(dirname(link), NOBODY, NOBODY);
+    const { status, warnings } = await user.show('run', '--report', link, '--', 'true');
+    assert.equal(status, 2, warnings);
+    assert.match(warnings, /--report .*link: can't be written \(.*it is a link, and .* belongs to uid \d+/);
+    assert.equal(readFileSync(file, 'utf8'), 'kept');
   });
 
   it('accepts only whole numbers for --slots and --pid', async () => {
