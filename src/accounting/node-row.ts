@@ -1,5 +1,11 @@
 import { check, checkJson, fail, integer, LAST_MS, nullable, object, oneOf, refined, string } from '../base/shape';
-import { failingSourcesShape, type FailingSources, type NodeHeartbeat, type NodeStatus } from '../record/node-status';
+import {
+  failingSourcesShape,
+  nodeName,
+  type FailingSources,
+  type NodeHeartbeat,
+  type NodeStatus,
+} from '../record/node-status';
 
 const flag = integer(0, 1);
 const time = integer(0, LAST_MS);
@@ -11,9 +17,9 @@ const failingSources = refined(string, (json): FailingSources => {
 
 /** A row of the table `node`, the same in both stores. Times: ms since the epoch. */
 const rowShape = object({
-  cluster: string,
-  host: string,
-  version: string,
+  cluster: nodeName,
+  host: nodeName,
+  version: nodeName,
   scope: oneOf(['job', 'node']),
   disabled: flag,
   listener: nullable(flag),

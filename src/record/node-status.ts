@@ -1,17 +1,18 @@
 import { boolean, integer, list, name, nullable, number, object, oneOf, text, time, type ValueOf } from '../base/shape';
 import { RECORD_LIMITS } from './fields';
 
-const aName = name(RECORD_LIMITS.stringBytes);
+/** The cluster, the host, or a version. */
+export const nodeName = name(RECORD_LIMITS.stringBytes);
 
 /** Sources that give nothing, and why. */
 export const failingSourcesShape = list(object({ source: name(64), reason: text(1000) }), 100);
 export type FailingSources = ValueOf<typeof failingSourcesShape>;
 
 const STATUS = {
-  cluster: aName,
-  host: aName,
+  cluster: nodeName,
+  host: nodeName,
   /** Of qmemacct. */
-  version: aName,
+  version: nodeName,
   scope: oneOf(['job', 'node']),
   /** Whether the hooks are switched off (they exit at once). */
   disabled: boolean,

@@ -67,8 +67,10 @@ describe('access to an accounting DB in PostgreSQL', { skip: noPostgres }, () =>
       // heartbeat_at is by the server's clock, not the caller's.
       assert.equal(node?.clock_offset_ms, 1000 - (node?.heartbeat_at ?? 0));
     }
-    const far = JSON.stringify({ ...nodeRow(statusOf('node2')), last_job_at: 9e15 });
-    await attempt('hooks', `SELECT qmemacct.heartbeat('${far}', 1000)`);
+    for (const unreadable of [{ last_job_at: 9e15 }, { host: '' }, { version: 'x'.repeat(5000) }]) {
+      const status = JSON.stringify({ ...nodeRow(statusOf('node2')), ...unreadable });
+      await attempt('hooks', `SELECT qmemacct.heartbeat('${status}', 1000)`);
+    }
     const reader = openPostgresReader(server.url(name, 'reports'));
     t.after(() => reader.close());
     assert.deepEqual(
@@ -189,6 +191,9 @@ describe('access to an accounting DB in PostgreSQL', { skip: noPostgres }, () =>
     );
     const large = `'${JSON.stringify(job(20, T0))}' || jsonb_build_object('more', repeat('x', 1048576))`;
     await assert.rejects(attempt('hooks', `SELECT qmemacct.deliver(jsonb_build_array(${large}))`), /check constraint/);
+    // Readers would ask for it as a number of JSON, which bigint does not take.
+    const last = `'${JSON.stringify(job(20, T0))}' || jsonb_build_object('job_id', 9223372036854775807)`;
+    await assert.rejects(attempt('hooks', `SELECT qmemacct.deliver(jsonb_build_array(${last}))`), /check constraint/);
     const host = `'${JSON.stringify(nodeRow(statusOf('node3')))}' || jsonb_build_object('version', repeat('x', 1048576))`;
     await assert.rejects(attempt('hooks', `SELECT qmemacct.heartbeat(${host}, 1000)`), /check constraint/);
     const forged = {
