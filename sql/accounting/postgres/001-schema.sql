@@ -166,7 +166,7 @@ CREATE TABLE series (
 CREATE TABLE inbox (
   id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   key         text COLLATE "C" NOT NULL UNIQUE,
-  job_id      bigint NOT NULL,
+  job_id      bigint NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991), -- readers ask by it, as a number of JSON
   task_id     bigint,
   ended       boolean NOT NULL,
   revision    bigint NOT NULL,
