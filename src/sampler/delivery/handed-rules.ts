@@ -4,7 +4,7 @@ import { DAY_MS } from '../../base/units';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { ALL_FACTS } from '../figures/job-facts';
 import type { NodeStore } from '../node-store/node-store';
-import { recordOfJson } from '../../record/record';
+import { parseRecord, recordOfJson } from '../../record/record';
 import type { JobRecord } from '../../record/record';
 import { unsampledRecord } from './recover';
 import { parseRunDescription } from '../job/run-description';
@@ -56,12 +56,10 @@ function recordOfCopies(text: string, settings: Settings, nowMs: number): JobRec
   if (config < 0 || usage < config) return 'neither a record nor copies of spool files';
   const run = parseRunDescription(`${text.slice(0, config)}\nend=1\n`);
   if (run === null) return 'unusable job description';
-  return unsampledRecord(
-    run,
-    { config: text.slice(config + 12, usage), usage: text.slice(usage + 11) },
-    settings,
-    nowMs,
-  );
+  const copies = { config: text.slice(config + 12, usage), usage: text.slice(usage + 11) };
+  // The accounting DB would refuse it for good, and node.db keep it.
+  const record = parseRecord(unsampledRecord(run, copies, settings, nowMs));
+  return record.ok ? record.value : record.error;
 }
 
 /** Why a user's record is not taken; null: it is. */

@@ -357,5 +357,9 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.deepEqual([first?.job_name, first?.owner], ['run.sh', 'nobody']);
     // The job never started.
     assert.equal(second?.exit_status, null);
+    const impossible = usage.replace('ru_utime=0.5', `ru_utime=${'9'.repeat(20)}`);
+    const other = newNode(t);
+    const path = other.hand('c.usage', `${description}==config==\n${config}\n==usage==\n${impossible}`);
+    assertRefused(other, path, /cpu_seconds is not a number/);
   });
 });
