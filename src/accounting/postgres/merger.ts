@@ -11,8 +11,11 @@ import { columnType, namedColumns, readRows } from './rows';
 import { Words } from './words';
 import { NUMBERS } from './record-filter';
 
-/** One writer at a time, so a merger sees all that others have merged. Import and roll-ups take this lock, too. */
-const LOCK = 'SELECT pg_advisory_xact_lock(1902994797)';
+/**
+ * One writer at a time, so a merger sees all that others have merged. Import and roll-ups take this lock, too. Not an
+ * advisory lock: any role could take that, and stop all writers.
+ */
+const LOCK = 'LOCK TABLE qmemacct.schema_version IN SHARE ROW EXCLUSIVE MODE';
 
 /** Records of the jobs in $1, a JSON list of [number, task] (`jobList`); task 0: no array job. */
 const OF_JOBS = `FROM (SELECT DISTINCT (j.job ->> 0)::bigint AS job_id, (j.job ->> 1)::bigint AS task_id

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../../../src/accounting/postgres/connect';
 import { openPostgresFeed } from '../../../src/accounting/postgres/feed';
+import { Merger } from '../../../src/accounting/postgres/merger';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import { initDatabase } from '../../../src/accounting/postgres/schema';
@@ -121,6 +122,22 @@ describe('access to an accounting DB in PostgreSQL', { skip: noPostgres }, () =>
     } finally {
       await db.close();
     }
+  });
+
+  it('lets no other role take the lock of its writers', async (t) => {
+    const db = connect(server.url(name));
+    t.after(() => db.close());
+    const locks = `SELECT relation::regclass::text AS relation FROM pg_locks
+      WHERE pid = pg_backend_pid() AND (locktype = 'advisory' OR mode = 'ShareRowExclusiveLock')`;
+    assert.deepEqual(
+      [...(await new Merger(db).alone((inner) => inner.query(locks)))],
+      [{ relation: 'qmemacct.schema_version' }],
+    );
+    for (const role of ['hooks', 'reports', 'bob', 'eve'])
+      await assert.rejects(
+        attempt(role, "DO 'BEGIN LOCK TABLE qmemacct.schema_version IN ROW SHARE MODE; END'"),
+        refused,
+      );
   });
 
   it('calls no function that a role may have made in public', async (t) => {
