@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { removeTree } from '../../base/remove-tree';
 import { until } from '../../base/until';
 import { retireListener } from '../../sampler/listener/directory';
 import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
@@ -181,9 +181,7 @@ function purgeSteps({ settings, settingsPath, purge }: RemovalOptions): Step[] {
     says: `remove ${path}${more}`,
     apply: () => {
       if (openRuns({ state, run }).length > 0) return `${path}: stays while jobs are measured; run this again later`;
-      // Users may write below it, and could put links in the way: rm holds each directory that it descends into.
-      const { status, stderr } = spawnSync('/bin/rm', ['-rf', '--', path], { encoding: 'utf8' });
-      if (status !== 0) throw new Error(stderr.trim());
+      removeTree(path);
       return null;
     },
   });

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { until } from '../../base/until';
 import { otherCommandLines } from '../../base/command-lines';
 import { reasonOf } from '../../base/user-error';
+import { removeTree } from '../../base/remove-tree';
 import { makeOwnedDirectory, setMode } from '../../base/set-owner';
 import { openSqliteReader } from '../../accounting/sqlite/sqlite-store';
 import { NodeStore } from '../../sampler/node-store/node-store';
@@ -192,7 +193,7 @@ function removeLeftovers(stateDir: string): void {
   for (const name of readdirSync(stateDir)) {
     const path = join(stateDir, name);
     const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
-    if (name.startsWith(PREFIX) && age > LEFTOVER_AFTER_MS) rmSync(path, { recursive: true, force: true });
+    if (name.startsWith(PREFIX) && age > LEFTOVER_AFTER_MS) removeTree(path);
   }
 }
 
@@ -235,7 +236,7 @@ async function tryHooks(conf: HookConf, deliverAs: string): Promise<SelfTest> {
     return { ok: true, problems: [], ...seen };
   } finally {
     await samplerGone(join(directory, 'qmemacct.toml'));
-    rmSync(directory, { recursive: true, force: true });
+    removeTree(directory);
   }
 }
 
