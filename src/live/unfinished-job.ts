@@ -1,4 +1,5 @@
 import { H_VMEM } from '../gridengine/memory-complex';
+import { parseMemorySize } from '../gridengine/memory-size';
 import { hasTask } from '../gridengine/qstat/expand-tasks';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
@@ -38,6 +39,8 @@ export interface UnfinishedJob extends JobOrTask {
   readonly project: string | null;
   readonly submittedAt: number | null;
   readonly slots: number | null;
+  /** It can start with so many slots. */
+  readonly leastSlots: number | null;
   readonly pe: string | null;
   readonly requests: readonly RequestText[];
   readonly running: readonly JobView[];
@@ -61,8 +64,8 @@ export interface UnfinishedJob extends JobOrTask {
   readonly hosts: readonly Pick<HostView, 'name' | 'capacity' | 'free'>[];
   /** The host with the largest capacity; null: not known, as some host that takes jobs does not show its capacity. */
   readonly largest: LargestHost | null;
-  /** The host whose queues have most slots, free or not; null: not known of some host that takes jobs. */
-  readonly mostSlots: { readonly name: string; readonly slots: number } | null;
+  /** null: not known of some host that takes jobs. */
+  readonly slotRoom: SlotRoom | null;
   /** Why Grid Engine's details about the job are missing; null: they are there. */
   readonly problem: string | null;
 }
@@ -72,11 +75,27 @@ interface LargestHost {
   readonly capacity: number;
 }
 
+/** Slots of the hosts' queues, free or not, with the memory that the job requests for each. */
+interface SlotRoom {
+  /** The host with most of them. */
+  readonly name: string;
+  readonly most: number;
+  readonly all: number;
+  /** The request that leaves some of them without memory; null: none does, or the hosts' memory is not known. */
+  readonly request: RequestText | null;
+}
+
 /** What was asked for in addition to the lists of jobs. */
 interface AskedDetails {
   readonly details: JobDetails;
   readonly holds: readonly Hold[];
 }
+
+/** qhost rounds amounts to a thousandth of their unit: 255.023G, or 1.000T. */
+export const PRINTED = 1.001;
+
+/** CE_consumable of a consumable YES. */
+const PER_SLOT = 1;
 
 const HELD_OR_FAILED = /[hEd]/;
 
@@ -123,15 +142,31 @@ function largestHost(hosts: readonly HostView[]): LargestHost | null {
   return largest;
 }
 
-function mostSlots(hosts: readonly HostView[]): UnfinishedJob['mostSlots'] {
-  let most: UnfinishedJob['mostSlots'] = null;
-  for (const { name, slots, queues } of hosts) {
+/** `request`: what each slot requests of the hosts' memory; null: not known, or not counted per slot. */
+function slotRoom(hosts: readonly HostView[], request: RequestText | null): SlotRoom | null {
+  const bytes = request === null ? 0 : amountOf(request.value);
+  let [name, most, all, isShort] = ['', 0, 0, false];
+  for (const host of hosts) {
+    const { slots, queues, capacity } = host;
     if (queues.length === 0) continue;
     if (slots === null) return null;
-    if (slots > (most?.slots ?? 0)) most = { name, slots };
+    const withMemory = bytes > 0 ? Math.floor(((capacity ?? 0) * PRINTED) / bytes) : Infinity;
+    const fit = Math.min(slots, withMemory);
+    if (fit > most) [name, most] = [host.name, fit];
+    all += fit;
+    isShort ||= withMemory < slots;
   }
-  return most;
+  return name === '' ? null : { name, most, all, request: isShort ? request : null };
 }
+
+const amountOf = (text: string): number => {
+  const parsed = parseMemorySize(text);
+  return parsed.ok ? parsed.value : 0;
+};
+
+/** `2,6,70-128`: qstat's number of slots is the least, the mean or the most of these, by the parallel environment. */
+const leastSlots = ({ slots, requestedSlots }: ListedJob): number | null =>
+  requestedSlots === null ? slots : Number.parseInt(requestedSlots, 10) || slots;
 
 /** What Grid Engine says about a listed job or task; null: it is not listed. */
 export function unfinishedJob(
@@ -145,6 +180,13 @@ export function unfinishedJob(
   if (first === undefined) return null;
   const detail = details.jobs.find((one) => one.job === job);
   const view = viewCluster({ ...snapshot, details: { ...snapshot.details, value: details.jobs } }, [], options);
+  const requests = first.requests.length > 0 ? first.requests : (detail?.requests ?? []);
+  const complex = view.hosts[0]?.complex ?? H_VMEM;
+  // If the reader may not see all jobs, it is not known here whether all requests are known.
+  const largest = snapshot.hostTotals === undefined ? largestHost(view.hosts) : null;
+  const perSlot = detail?.requests.find(
+    (one) => one.complex === complex && one.kind === 'hard' && one.scope === undefined && one.consumable === PER_SLOT,
+  );
   return {
     cluster: snapshot.cluster,
     job,
@@ -154,8 +196,9 @@ export function unfinishedJob(
     project: first.project ?? detail?.project ?? null,
     submittedAt: first.submittedAt ?? detail?.submittedAt ?? null,
     slots: first.slots,
+    leastSlots: leastSlots(first),
     pe: first.grantedPe ?? first.requestedPe ?? detail?.pe ?? null,
-    requests: first.requests.length > 0 ? first.requests : (detail?.requests ?? []),
+    requests,
     running: view.jobs.filter((one) => one.job === job && (task === null || one.task === task)),
     waiting: rowsOf(snapshot.pending?.value, asked).map(({ tasks, state }) => ({
       tasks: task === null ? tasks : String(task),
@@ -170,13 +213,12 @@ export function unfinishedJob(
     errors: detail?.messages ?? [],
     reasons: details.reasons.filter(({ jobs }) => jobs.length === 0 || jobs.includes(job)).map(({ text }) => text),
     submitCommand: detail?.submitCommand ?? null,
-    complex: view.hosts[0]?.complex ?? H_VMEM,
+    complex,
     hosts: view.hosts
       .filter(({ capacity }) => capacity !== null)
       .map(({ name, capacity, free }) => ({ name, capacity, free })),
-    // If the reader may not see all jobs, it is not known here whether all requests are known.
-    largest: snapshot.hostTotals === undefined ? largestHost(view.hosts) : null,
-    mostSlots: mostSlots(view.hosts),
+    largest,
+    slotRoom: slotRoom(view.hosts, largest === null ? null : (perSlot ?? null)),
     problem: details.problem,
   };
 }

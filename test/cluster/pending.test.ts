@@ -39,6 +39,14 @@ async function reasonsAreShown(site: Site): Promise<void> {
   const { stdout } = await cell.on(MASTER, [...QMEMACCT, 'job', large, '--json'], { user: USER });
   assert.match(stdout, /"state":"waiting".*"fits_no_host":true/);
 
+  const wide = await submit('wide', '-pe', 'mpi', '60', '-l', 'h_vmem=4G');
+  await shows(site, wide, /60 slots with h_vmem=4G each, and all hosts together have 50: it can't start/);
+  await cell.setQueue({ h_vmem: '6G' });
+  const unqueued = await submit('unqueued', '-l', 'h_vmem=8G');
+  await shows(site, unqueued, /all\.q: does not allow what the job requests \(qconf -sq\)/);
+  await cell.setQueue({ h_vmem: 'INFINITY' });
+  await cell.qdel([large, wide, unqueued]);
+
   const quotas = '{\nname few\nenabled TRUE\nlimit users gealice to h_vmem=3G\n}\n';
   const quotaFile = join(cell.stateDir, 'few.rqs');
   writeFileSync(quotaFile, quotas);

@@ -5,6 +5,7 @@ import {
   nullable,
   number,
   object,
+  optional,
   refined,
   string,
   type Shape,
@@ -22,6 +23,8 @@ const detailRequest = object({
   ...requestMembers,
   /** In bytes or seconds, as Grid Engine computed it (`CE_doubleval`); null where it is missing. */
   amount: nullable(number()),
+  /** `CE_consumable`: 1 counts for each slot, 2 for the job, 3 for each host; absent where it is missing. */
+  consumable: optional(number()),
 });
 export type DetailRequest = ValueOf<typeof detailRequest>;
 

@@ -260,6 +260,10 @@ const LEAVES: Readonly<Record<string, Leaf>> = {
     if (request === null || requestIsString || Number.isNaN(amount)) return;
     request.amount = amount > INFINITE ? Infinity : amount;
   },
+  CE_consumable({ request }, content) {
+    const kind = content.number();
+    if (request !== null && !Number.isNaN(kind)) request.consumable = kind;
+  },
   JRE_job_number({ job, section }, content) {
     if (job !== null && section?.of === 'predecessors') addPredecessor(job, section.list, count(content));
   },

@@ -8,7 +8,14 @@ export interface Place {
 /** What one of the scheduler's messages says (`MSG_SCHEDD_INFO_...` in libs/sched/msg_schedd.h). */
 export type SchedulerMessage =
   /** `(-l h_vmem=2G) cannot run at host "n1" because it offers only hc:h_vmem=1.000G` */
-  | { readonly kind: 'offers'; readonly place: Place; readonly complex: string; readonly value: string }
+  | {
+      readonly kind: 'offers';
+      readonly place: Place;
+      readonly complex: string;
+      readonly value: string;
+      /** `hc:` what other jobs have left of a consumable, `hl:` the load, `hf:` a value of the configuration. */
+      readonly source: 'consumable' | 'load' | 'fixed';
+    }
   /** `cannot run in PE "mpi" because it only offers 6 slots` */
   | { readonly kind: 'pe-slots'; readonly pe: string; readonly slots: number }
   /** `cannot run because it exceeds limit "alice/////" in rule "max/1"`; resource quota set and rule: `max/1` */
@@ -32,7 +39,8 @@ const STATES: ReadonlySet<string> = new Set([
 /** Requests are the user's text: the last " cannot run " before a place counts. */
 const CANNOT_RUN =
   /^(?:\(-l .*\) )?(?:job )?cannot run (?:(?:at|on) (host)|in (queue|queue instance)|(globally)) ?(?:"([^"]*)" )?because (.+)$/i;
-const OFFERS = /^it offers only (?:[a-z]{2}:)?([^=]+)=(\S+)/;
+const SOURCES: Readonly<Record<string, 'consumable' | 'fixed'>> = { c: 'consumable', f: 'fixed' };
+const OFFERS = /^it offers only (?:[a-z]([a-z]):)?([^=]+)=(\S+)/;
 const PE_SLOTS = /^cannot run in PE "([^"]*)" because it only offers (\d+) slots$/;
 const QUOTA = /\bcannot run (?:in queue instance ".*" )?because (?:it )?exceeds limit (?:".*" )?in rule "?([^"]+)"?$/;
 const DROPPED = /^queue instance "([^"]*)" (?:dropped because (?:it is )?(.+)|is (in suspend alarm.*))$/;
@@ -56,9 +64,9 @@ export function readSchedulerMessage(text: string): SchedulerMessage {
   const [, host, queue, , name = '', why = ''] = CANNOT_RUN.exec(text) ?? [];
   if (why === '') return { kind: 'other', text };
   const place = placeOf(host, queue, name);
-  const [, complex, value] = OFFERS.exec(why) ?? [];
+  const [, source, complex, value] = OFFERS.exec(why) ?? [];
   if (complex === undefined || value === undefined) return { kind: 'place', place, why };
-  return { kind: 'offers', place, complex, value };
+  return { kind: 'offers', place, complex, value, source: SOURCES[source ?? ''] ?? 'load' };
 }
 
 /** Why a start failed, without the time and the ids before it: `11/21/2026 17:31:54 [1001:27226]: error: can't chdir to /x`. */

@@ -103,7 +103,9 @@ function explainWaiting(job: UnfinishedJob, screen: Screen): Explained | null {
     words: reasons.sentences,
     next: reasons.fitsNoHost
       ? `Submit it again with a smaller request, and delete this one: ${unbroken(`qdel ${job.job}`)}`
-      : null,
+      : reasons.canVerify
+        ? `Whether it could start if nothing else ran: ${unbroken(`qalter -w v ${job.job}`)}`
+        : null,
   };
 }
 

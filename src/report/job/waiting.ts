@@ -1,15 +1,17 @@
 import { groupBy } from '../../base/group-by';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import { readSchedulerMessage, type SchedulerMessage } from '../../gridengine/qstat/scheduler-message';
-import { canStart, type UnfinishedJob } from '../../live/unfinished-job';
-import { formatBytes, formatCount, formatRequested } from '../format/units';
+import { canStart, PRINTED, type UnfinishedJob } from '../../live/unfinished-job';
+import { formatBytes, formatCount, formatRequested, plural } from '../format/units';
 import { unbroken } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 
 /** Why a job that could start has not been started. */
 interface WaitingReasons {
-  /** No host has as much memory as it requests: it can't start. */
+  /** The hosts have not as much memory or as many slots as it requests: it can't start. */
   readonly fitsNoHost: boolean;
+  /** Its owner can ask Grid Engine whether it could start if nothing else ran. */
+  readonly canVerify: boolean;
   /** In one sentence each, the most important first. */
   readonly sentences: readonly string[];
 }
@@ -38,15 +40,19 @@ function offered(value: string, screen: Screen): string {
 const requestOf = ({ requests }: UnfinishedJob, complex: string): string | null =>
   requests.find((request) => request.complex === complex)?.value ?? null;
 
-/** qhost rounds amounts to a thousandth of their unit: 255.023G, or 1.000T. */
-const PRINTED = 1.001;
-
 /** No host has as much of the job's memory complex, in all, as one slot of the job requests. */
-export function fitsNoHost(job: UnfinishedJob): boolean {
+function lacksMemory(job: UnfinishedJob): boolean {
   const request = requestOf(job, job.complex);
   const { largest } = job;
   return request !== null && largest !== null && amountOf(request) > largest.capacity * PRINTED;
 }
+
+/** The hosts together have fewer slots, or memory for fewer, than the job needs to start. */
+const lacksSlots = ({ pe, leastSlots, slotRoom }: UnfinishedJob): boolean =>
+  pe !== null && leastSlots !== null && slotRoom !== null && leastSlots > slotRoom.all;
+
+/** The job can't start, whatever else runs. */
+export const fitsNoHost = (job: UnfinishedJob): boolean => lacksMemory(job) || lacksSlots(job);
 
 function tooLarge(job: UnfinishedJob, screen: Screen): string {
   const { largest } = job;
@@ -55,14 +61,22 @@ function tooLarge(job: UnfinishedJob, screen: Screen): string {
   return `It requests more memory than any host has (${screen.safe(job.complex)}=${request}${has}): it can't start.`;
 }
 
-function offerSentence(complex: string, offers: readonly Offer[], job: UnfinishedJob, screen: Screen): string {
+function tooManySlots(job: UnfinishedJob, screen: Screen): string {
+  const has = formatCount(job.slotRoom?.all ?? 0);
+  return `It requests ${slotsWords(job.leastSlots ?? 0, job, screen)}, and all hosts together have ${has}: it can't start.`;
+}
+
+function offerSentence(offers: readonly Offer[], job: UnfinishedJob, screen: Screen): string {
   const [best] = [...offers].sort((a, b) => amountOf(b.value) - amountOf(a.value));
   if (best === undefined) return '';
+  const { complex } = best;
   const request = requestOf(job, complex);
   const wanted = screen.safe(request === null ? complex : `${complex}=${request}`);
   const { kind, name } = best.place;
   const names = [...new Set(offers.map(({ place }) => place.name))];
   if (!isNumber(best.value)) return `${wanted} does not fit ${listed(names, screen)}.`;
+  if (best.source === 'fixed')
+    return `${wanted} does not fit ${kind === 'cluster' ? 'the cluster' : listed(names, screen)}: set to ${offered(best.value, screen)}.`;
   const hosts = kind === 'host' && complex === job.complex ? job.hosts : [];
   const total = hosts.find((host) => host.name === name)?.capacity ?? null;
   const of = total === null ? '' : ` of ${formatRequested(total)}`;
@@ -81,22 +95,32 @@ function listed(names: readonly string[], screen: Screen): string {
   return names.length > PLACES ? `${shown} and ${formatCount(names.length - PLACES)} more` : shown;
 }
 
-/** What the scheduler says of queues in the states S, C, E and u. */
-const NOT_AVAILABLE = 'temporarily not available';
+/** What the scheduler means by some of its words. */
+const MEANT: Readonly<Record<string, string>> = {
+  // In the states S, C, E and u.
+  'temporarily not available': `suspended, in error, or its host is down (${unbroken('qstat -f')})`,
+  // On each of its hosts (cqueue_match_static()).
+  'of cluster queue': `does not allow what the job requests (${unbroken('qconf -sq')})`,
+};
 
-function placesSentence(why: string, names: readonly string[], screen: Screen): string {
-  const meant =
-    why === NOT_AVAILABLE ? `suspended, in error, or its host is down (${unbroken('qstat -f')})` : screen.safe(why);
-  return `${names.length === 0 ? 'Cluster' : listed(names, screen)}: ${meant}.`;
+const placesSentence = (why: string, names: readonly string[], screen: Screen): string =>
+  `${names.length === 0 ? 'Cluster' : listed(names, screen)}: ${MEANT[why] ?? screen.safe(why)}.`;
+
+/** "64 slots with h_vmem=4G each" */
+function slotsWords(slots: number, { slotRoom: room }: UnfinishedJob, screen: Screen): string {
+  const request = room?.request ?? null;
+  const each = request === null ? '' : ` with ${screen.safe(request.complex)}=${screen.safe(request.value)} each`;
+  return `${plural(slots, 'slot')}${each}`;
 }
 
 /** With `$pe_slots` a job is on one host; qstat does not say what the allocation rule is. */
-function peSentence({ pe, slots }: PeSlots, { slots: wanted, mostSlots: most }: UnfinishedJob, screen: Screen): string {
+function peSentence({ pe, slots }: PeSlots, job: UnfinishedJob, screen: Screen): string {
+  const { leastSlots: wanted, slotRoom: room } = job;
   const name = screen.safe(pe);
-  if (slots > 0 || wanted === null || most === null || wanted <= most.slots)
+  if (slots > 0 || wanted === null || room === null || wanted <= room.most)
     return `The parallel environment ${name} has only ${formatCount(slots)} slots for it now.`;
-  const has = `${screen.safe(most.name)} has most, ${formatCount(most.slots)}`;
-  return `No host has ${formatCount(wanted)} slots (${has}): if ${name} puts a job on one host ($pe_slots), it can't start.`;
+  const has = `${screen.safe(room.name)} has most, ${formatCount(room.most)}`;
+  return `No host has ${slotsWords(wanted, job, screen)} (${has}): if ${name} puts a job on one host ($pe_slots), it can't start.`;
 }
 
 function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
@@ -105,13 +129,15 @@ function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
   const places = messages.filter((message) => message.kind === 'place');
   const quotas = new Set(messages.flatMap((message) => (message.kind === 'quota' ? [message.rule] : [])));
   return [
-    ...[...groupBy(offers, ({ complex }) => complex)]
-      .filter(([complex]) => complex !== job.complex || !fitsNoHost(job))
-      .map(([complex, group]) => offerSentence(complex, group, job, screen)),
-    ...messages.flatMap((message) => (message.kind === 'pe-slots' ? [peSentence(message, job, screen)] : [])),
+    ...[...groupBy(offers, ({ complex, source }) => `${source} ${complex}`).values()]
+      .filter(([offer]) => offer?.complex !== job.complex || !lacksMemory(job))
+      .map((group) => offerSentence(group, job, screen)),
+    ...(lacksSlots(job)
+      ? []
+      : messages.flatMap((message) => (message.kind === 'pe-slots' ? [peSentence(message, job, screen)] : []))),
     ...[...quotas].map(
       (rule) =>
-        `The resource quota ${screen.safe(rule)} leaves no room for it now (${unbroken(`qquota -u ${screen.safe(job.owner)}`)}); a request above the quota itself never starts.`,
+        `The resource quota ${screen.safe(rule)} leaves no room for it now (${unbroken(`qquota -u ${screen.safe(job.owner)}`)}).`,
     ),
     ...[...groupBy(places, ({ why }) => why)].map(([why, group]) =>
       placesSentence(
@@ -124,11 +150,26 @@ function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
   ];
 }
 
+/** Complexes that hosts report as load: `qalter -w v` takes them for unknown ones, and so says that no queue fits. */
+const REPORTED = /^(?:mem|swap|virtual)_(?:free|used)$|load|^cpu$/;
+
+function canVerify({ reasons, requests, complex, largest }: UnfinishedJob): boolean {
+  const isOpen = (message: SchedulerMessage): boolean => {
+    if (message.kind !== 'offers') return message.kind === 'quota' || message.kind === 'pe-slots';
+    const isKnown = message.place.kind === 'host' && message.complex === complex && largest !== null;
+    return message.source === 'consumable' && !isKnown;
+  };
+  const isReported = requests.some((request) => request.kind === 'hard' && REPORTED.test(request.complex));
+  return !isReported && reasons.map(readSchedulerMessage).some(isOpen);
+}
+
 /** Why the scheduler has not started a job; null: it is held, or its start failed. */
 export function waitingReasons(job: UnfinishedJob, screen: Screen): WaitingReasons | null {
   if (!job.waiting.some(({ state }) => canStart(state))) return null;
-  const never = fitsNoHost(job);
-  const sentences = [...(never ? [tooLarge(job, screen)] : []), ...sentencesOf(job, screen)];
+  const sentences = [
+    ...(lacksMemory(job) ? [tooLarge(job, screen)] : lacksSlots(job) ? [tooManySlots(job, screen)] : []),
+    ...sentencesOf(job, screen),
+  ];
   const off = job.reasons.some((text) => readSchedulerMessage(text).kind === 'off');
   if (sentences.length === 0)
     sentences.push(
@@ -138,5 +179,9 @@ export function waitingReasons(job: UnfinishedJob, screen: Screen): WaitingReaso
     );
   const left = sentences.length - SENTENCES;
   const more = left > 0 ? [`${formatCount(left)} more reasons: ${unbroken(`qstat -j ${job.job}`)}`] : [];
-  return { fitsNoHost: never, sentences: [...sentences.slice(0, SENTENCES), ...more] };
+  return {
+    fitsNoHost: fitsNoHost(job),
+    canVerify: canVerify(job),
+    sentences: [...sentences.slice(0, SENTENCES), ...more],
+  };
 }

@@ -108,7 +108,7 @@ describe('readJobDetails', () => {
         account: 'sge',
         submittedAt: 1_700_000_000_000,
         requests: [
-          { complex: 'h_vmem', value: '16G', kind: 'hard', amount: 16 * 1024 ** 3 },
+          { complex: 'h_vmem', value: '16G', kind: 'hard', amount: 16 * 1024 ** 3, consumable: 1 },
           { complex: 'hostname', value: 'n1*', kind: 'hard', amount: null },
           { complex: 'mem_free', value: '2G', kind: 'soft', amount: 2 * 1024 ** 3 },
         ],

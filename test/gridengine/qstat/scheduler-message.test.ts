@@ -7,7 +7,13 @@ import { readSchedulerMessage, readStartError } from '../../../src/gridengine/qs
 import { recorded } from '../recorded';
 
 const at = (kind: 'host' | 'queue' | 'cluster', name: string): object => ({ kind, name });
-const offers = (place: object, complex: string, value: string): object => ({ kind: 'offers', place, complex, value });
+const offers = (place: object, complex: string, value: string, source = 'consumable'): object => ({
+  kind: 'offers',
+  place,
+  complex,
+  value,
+  source,
+});
 
 /** Messages from libs/sched/msg_schedd.h; those about hosts were also recorded. */
 const MESSAGES: Readonly<Record<string, object>> = {
@@ -20,6 +26,13 @@ const MESSAGES: Readonly<Record<string, object>> = {
     at('queue', 'all.q@n1'),
     'b',
     '0',
+    'fixed',
+  ),
+  '(-l mem_free=9G) cannot run at host "n1" because it offers only hl:mem_free=2.000G': offers(
+    at('host', 'n1'),
+    'mem_free',
+    '2.000G',
+    'load',
   ),
   '(-l lic=1) cannot run globally because it offers only gc:lic=0.000000 due to a reservation': offers(
     at('cluster', ''),

@@ -84,6 +84,19 @@ function jobOf(given: Given): UnfinishedJob {
 const error =
   '11/21/2026 17:31:54 [52001:27226]: error: can\'t open output file "/gone/out": No such file or directory';
 
+/** 12 GiB and 3.5 GiB free, 20 GiB taken; a queue on each. */
+const onQueues: Partial<Snapshot> = {
+  hosts: answer(
+    Object.entries(NODES).map(([node, free]) =>
+      host(node, {
+        resources: [resource('h_vmem', free)],
+        queues: [queue('all.q', 0, 16)],
+        jobs: node === 'node01' ? [row(100)] : [],
+      }),
+    ),
+  ),
+};
+
 const samples: Readonly<Record<string, UnfinishedJob>> = {
   'too-large': jobOf({
     row: { requests: [hard('200G'), { complex: 'h_rt', value: '3600', kind: 'hard' }] },
@@ -118,6 +131,20 @@ const samples: Readonly<Record<string, UnfinishedJob>> = {
         host('node02', { queues: [queue('all.q', 0, 32)] }),
       ]),
     },
+  }),
+  'too-much-memory': jobOf({
+    row: { slots: 12, requestedPe: 'mpi', requestedSlots: '10-12' },
+    detail: { requests: [{ ...hard('8G'), amount: 8 * GIB, consumable: 1 }] },
+    reasons: [offer('h_vmem', '3.500G', 'node02'), 'cannot run in PE "mpi" because it only offers 1 slots'],
+    changes: onQueues,
+  }),
+  'queue-limits': jobOf({
+    row: { requests: [hard('8G')] },
+    reasons: [
+      '(-l h_vmem=8G) cannot run in queue "all.q" because of cluster queue',
+      '(-l h_vmem=8G) cannot run in queue "long.q@node01" because it offers only qf:h_vmem=4.000G',
+      '(-l h_vmem=8G) cannot run in queue "gpu.q@node01" because it offers only qc:h_vmem=6.000G',
+    ],
   }),
   error: jobOf({ row: { state: 'Eqw' }, detail: { messages: [error] } }),
   'user-hold': jobOf({ row: { state: 'hqw' }, holds: ['user'] }),
@@ -228,6 +255,29 @@ describe('renderUnfinished', () => {
       fits({ node01: '56.000G' }, '100G', { hostTotals: hostTotals.map((sums) => ({ ...sums, ...others })) }),
       false,
     );
+  });
+
+  it('counts the memory of all slots only where each slot requests it, and the least slots of a range', () => {
+    const fits = (requestedSlots: string, consumable: number): unknown => {
+      const requests = [{ ...hard('8G'), amount: 8 * GIB, consumable }];
+      // By urgency_slots of the parallel environment, qstat may print the most slots.
+      const row = { slots: 128, requestedPe: 'mpi', requestedSlots };
+      return accountOf(jobOf({ row, detail: { requests }, changes: onQueues })).fits_no_host;
+    };
+    assert.deepEqual(
+      [fits('4-128', 1), fits('2,5-128', 1), fits('5-128', 1), fits('33', 2)],
+      [false, false, true, true],
+    );
+    assert.deepEqual([fits('5', 2), fits('32', 3)], [false, false]);
+  });
+
+  it('advises qalter -w v only where its answer holds', () => {
+    const advises = (complex: string, ...others: string[]): boolean => {
+      const requests = [complex, ...others].map((name) => hard('16G', name));
+      const job = jobOf({ row: { requests }, reasons: [offer(complex, '3.500G', 'node02')], changes: onQueues });
+      return renderUnfinished(job, testScreen({ width: 200 })).some((line) => line.includes('qalter -w v 300'));
+    };
+    assert.deepEqual([advises('scratch'), advises('h_vmem'), advises('scratch', 'mem_free')], [true, false, false]);
   });
 
   it('gives no place in a queue of which the reader sees only a part', () => {
