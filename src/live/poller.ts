@@ -108,9 +108,12 @@ export async function poll(
   wantsPending: boolean,
   signal?: AbortSignal,
 ): Promise<PollState> {
-  const due = dueQueries(before, rules, tools.now(), wantsPending);
+  const now = tools.now();
+  const due = dueQueries(before, rules, now, wantsPending);
   const round = new PollRound(before, tools, signal);
   let { running, hosts, details, pending } = before.snapshot;
+  // Nobody asks for waiting jobs any more: an old list would count in figures of now.
+  if (!wantsPending && isDue('pending', before, rules, now)) pending = null;
   const askPending = async (): Promise<Snapshot['pending']> =>
     due.has('pending') ? await round.list(jobsQuery('pending', 'p', tools), pending) : pending;
   // Before the list of running jobs: one that starts between the two is in both, not in neither.

@@ -50,6 +50,18 @@ describe('a poll', () => {
     assert.equal(state.snapshot.pending?.value.length, 1);
   });
 
+  it('keeps the list of waiting jobs for one interval when it is no longer wanted', async () => {
+    const fake = fakeQmaster(healthy(() => [1]));
+    let state = await polled(fake, newPollState('c'), true);
+    const waiting: unknown[] = [];
+    for (const seconds of [9, 1]) {
+      fake.now += 1000 * seconds;
+      state = await polled(fake, state);
+      waiting.push(state.snapshot.pending?.value.length ?? null);
+    }
+    assert.deepEqual(waiting, [1, null]);
+  });
+
   it('makes only the wanted queries, and the others as soon as they are wanted', async () => {
     const fake = fakeQmaster(healthy(() => [1]));
     const lists = await poll(newPollState('c'), { ...RULES, queries: ['running', 'pending'] }, fake.tools, true);
