@@ -9,7 +9,7 @@ import type { DetectedDialect } from '../../gridengine/dialect';
 import { parseHookCommand } from '../../gridengine/hook-command';
 import { findCell } from '../../gridengine/find-cell';
 import { recogniseHookCommand, type HookStage, type OurHook } from '../../gridengine/our-hook';
-import { H_VMEM } from '../../gridengine/memory-complex';
+import { H_VMEM, MEMORY_COMPLEXES } from '../../gridengine/memory-complex';
 import {
   complexesOfKind,
   readMemoryComplexes,
@@ -244,6 +244,10 @@ export function checkComplexes(
   { settings, settingsPath }: Pick<NodeState, 'settings' | 'settingsPath'>,
 ): Finding[] {
   const { request_complex: order } = settings;
+  const judging = new Set([...order, ...Object.values(settings.request_complex_by_queue).flat()]);
+  const foreign = [...judging].filter(
+    (judged) => !MEMORY_COMPLEXES.includes(judged) && !complexes.some(({ name }) => name === judged),
+  );
   const missing = reservedConsumables(complexes).filter((name) => !order.includes(name));
   const line = (key: string, names: readonly string[]): string => `${key} = ${JSON.stringify(names)}`;
   return [
@@ -258,6 +262,13 @@ export function checkComplexes(
       note(
         name,
         `a consumable by which no job is judged; if jobs request memory by it, write ${line('request_complex', requestOrderOf(complexes))} into ${settingsPath}`,
+      ),
+    ),
+    ...foreign.map((name) =>
+      warning(
+        name,
+        'jobs are judged by it (request_complex), but the cell has no requestable complex of this name and of type MEMORY: its amounts are taken for bytes',
+        `make it one (qconf -mc), or take it out of ${settingsPath}`,
       ),
     ),
     ...COUNTED_ONCE.flatMap(({ kind, setting, once }) => {

@@ -138,6 +138,10 @@ describe('doctor on Grid Engine', () => {
       'write host_complexes = ["site_mem"] into /etc/q.toml',
     );
     assert.equal(found([ofHost], { ...settings, host_complexes: ['site_mem'] }).length, 1);
+    const byQueue = { ...DEFAULT_SETTINGS, request_complex: ['mem_mb'], request_complex_by_queue: { 'b.q': ['mb2'] } };
+    const foreign = found([hVmem], { ...byQueue, job_complexes: ['h_vmem'] });
+    assert.match(foreign[1] ?? '', /^warning mem_mb: .* no requestable complex of this name and of type MEMORY/);
+    assert.match(foreign[2] ?? '', /^warning mb2: /);
     const unused = { ...own, name: 'mem_free', consumable: 'YES', isOffered: false } as const;
     assert.match(found([unused])[1] ?? '', /^note mem_free: a consumable that neither a host .* has a value for/);
   });
