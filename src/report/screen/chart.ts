@@ -14,15 +14,16 @@ export const TICK_SECONDS = [
 ];
 const TICK_ROOM = 12;
 
-/** Time since the start, as short as an axis needs it: "30s", "1h 30m". */
+/** Time since the start, as short as an axis needs it: "30s", "1m 15s", "1h 30m". */
 export function elapsed(seconds: number): string {
   if (seconds === 0) return '0';
   if (seconds < 60) return `${Number(seconds.toFixed(1))}s`;
-  const minutes = Math.round(seconds / 60);
+  const whole = seconds < 3600 ? Math.round(seconds) : Math.round(seconds / 60) * 60;
   const parts = [
-    [Math.floor(minutes / 1440), 'd'],
-    [Math.floor(minutes / 60) % 24, 'h'],
-    [minutes % 60, 'm'],
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor(whole / 3600) % 24, 'h'],
+    [Math.floor(whole / 60) % 60, 'm'],
+    [whole % 60, 's'],
   ] as const;
   return parts
     .filter(([count]) => count > 0)

@@ -31,6 +31,11 @@ describe('renderChart', () => {
     ]);
   });
 
+  it('labels parts of minutes by their seconds', () => {
+    const [axis] = renderChart(seriesOf([1, 2], 48), 2, 110, screen).slice(-1);
+    assert.match(axis ?? '', /^ *0 +15s +30s +45s +1m +1m 15s +1m 30s$/);
+  });
+
   it('breaks the axis where the limit is far above', () => {
     const lines = renderChart(seriesOf([GIB, GIB]), 100 * GIB, 60, screen);
     assert.match(lines[0] ?? '', /^limit 100 GiB ┤┄+$/);
