@@ -37,7 +37,8 @@ function assignments(text: string): NodeJS.ProcessEnv {
   return values;
 }
 
-function readIfThere(path: string): string {
+/** The text of a file; empty: it can't be read. */
+export function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'latin1');
   } catch {

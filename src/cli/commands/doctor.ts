@@ -65,7 +65,7 @@ async function test(state: NodeState, now: Date, env?: string): Promise<SelfTest
   const result = await selfTest(conf, settings.deliver_as);
   try {
     const installed = { prefix, version: basename(conf.program), services: stamp?.services ?? [] };
-    writeStamp(settings.state_dir, installed, result, now);
+    writeStamp(settings, installed, result, now);
     return result;
   } catch (error) {
     return failedTest([...result.problems, reasonOf(error)].join('; '));

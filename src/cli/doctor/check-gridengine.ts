@@ -7,7 +7,7 @@ import { configurationValue, isNone } from '../../gridengine/configuration';
 import { askDialect } from '../../gridengine/ask-dialect';
 import type { DetectedDialect } from '../../gridengine/dialect';
 import { parseHookCommand } from '../../gridengine/hook-command';
-import { findCell } from '../../gridengine/find-cell';
+import { findCell, type CellLocation } from '../../gridengine/find-cell';
 import { recogniseHookCommand, type HookStage, type OurHook } from '../../gridengine/our-hook';
 import { H_VMEM, MEMORY_COMPLEXES } from '../../gridengine/memory-complex';
 import {
@@ -145,8 +145,7 @@ function* checkPrivilege(places: readonly HookPlace[], detected: DetectedDialect
 }
 
 /** Checks that our hooks are at their path on this host, if it is an execution host. */
-function* checkHere(site: Site, places: readonly HookPlace[], state: NodeState): Generator<Finding> {
-  const me = ownName(site.execHosts);
+function* checkHere(me: string | null, places: readonly HookPlace[], state: NodeState): Generator<Finding> {
   if (me === null) {
     yield note('this host', `${hostname()} is not an execution host`);
     return;
@@ -180,9 +179,9 @@ function* checkHere(site: Site, places: readonly HookPlace[], state: NodeState):
     );
 }
 
-/** Checks the parameters of Grid Engine that matter to samplers and to the import. `slots`: those of this host. */
-export function* checkParameters(site: Site, slots: number | null): Generator<Finding> {
-  const own = site.locals.get(ownName(site.execHosts) ?? '');
+/** Checks the parameters of Grid Engine that matter to samplers and to the import. `slots`: those of this host, `me`. */
+export function* checkParameters(site: Site, me: string | null, slots: number | null): Generator<Finding> {
+  const own = site.locals.get(me ?? '');
   const here = (name: string): string | null =>
     (own === undefined ? null : configurationValue(own, name)) ?? configurationValue(site.global, name);
   const params = here('execd_params') ?? '';
@@ -305,8 +304,9 @@ function* checkVersion(
     yield warning('grid_engine', `is "${configured}": why a job was killed may be wrong`, fix);
 }
 
-async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
+async function checkSite(qconf: Qconf, cell: CellLocation | null, state: NodeState): Promise<Finding[]> {
   const site = await readSite(qconf);
+  const me = ownName(site.execHosts, cell);
   const detected = (await askDialect(qconf)) ?? { dialect: 'unknown', version: null };
   const directory = hookDirectory(state.prefix);
   const places = hookPlaces(site, directory);
@@ -315,8 +315,8 @@ async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
     ...checkHooks(places, site, directory),
     ...checkPrivilege(places, detected),
     ...checkChains(places),
-    ...checkHere(site, places, state),
-    ...checkParameters(site, await askSlots(qconf, site, ownName(site.execHosts))),
+    ...checkHere(me, places, state),
+    ...checkParameters(site, me, await askSlots(qconf, site, me)),
     ...checkComplexes(await readMemoryComplexes(qconf), state),
   ];
 }
@@ -328,7 +328,7 @@ export async function checkGridEngine(state: NodeState, env: Terminal['env']): P
     const qconf = findQconf(env, cell, state.settings);
     if (qconf === null)
       return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
-    return await checkSite(qconf, state);
+    return await checkSite(qconf, cell, state);
   } catch (error) {
     return [warning('cell', reasonOf(error), 'its configuration was not checked')];
   }

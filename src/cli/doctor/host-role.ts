@@ -2,8 +2,9 @@ import { hostname } from 'node:os';
 import { hostLabel } from '../../gridengine/host-names';
 import { reasonOf } from '../../base/user-error';
 import { daemons, type DaemonName } from '../../gridengine/daemons';
-import { findCell } from '../../gridengine/find-cell';
+import { cellDirectory, findCell, type CellLocation } from '../../gridengine/find-cell';
 import { gridEngineOwners } from '../../gridengine/owners';
+import { hostInCell } from '../../gridengine/own-host';
 import { findQconf, type QconfSettings } from '../../gridengine/qconf';
 import { showQconf } from '../../gridengine/site';
 import type { Terminal } from '../terminal';
@@ -20,8 +21,8 @@ export interface HostRole {
 }
 
 /** The one of Grid Engine's host names that is this machine's; null: none is. */
-export function ownName(hosts: readonly string[]): string | null {
-  const own = hostLabel(hostname());
+export function ownName(hosts: readonly string[], cell: CellLocation | null): string | null {
+  const own = hostLabel(cell === null ? hostname() : hostInCell(cellDirectory(cell)));
   return hosts.find((host) => hostLabel(host) === own) ?? null;
 }
 
@@ -55,7 +56,7 @@ export async function findRole(
   if (asked) return runsJobs('as asked for');
   if (version !== null || stamp !== null) return runsJobs(`no sge_execd runs, but hooks are installed under ${prefix}`);
   const hosts = await executionHosts(env, settings);
-  const inList = typeof hosts === 'string' ? hosts : ownName(hosts) !== null;
+  const inList = typeof hosts === 'string' ? hosts : ownName(hosts, findCell(env, settings)) !== null;
   if (inList === true) return runsJobs('Grid Engine lists it, but no sge_execd runs');
   const grounds = [
     'no sge_execd runs',

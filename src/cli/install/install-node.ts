@@ -180,6 +180,6 @@ export async function installOnNode(
   if (!test.ok && previous !== null && previous !== version.name) return { test, activated: false };
   await applySteps(activations, print, warn);
   const services = SERVICES.filter((service) => isSetUp(service, places)).map(({ name }) => name);
-  writeStamp(settings.state_dir, { prefix, version: version.name, services }, test);
+  writeStamp(settings, { prefix, version: version.name, services }, test);
   return { test, activated: true };
 }

@@ -83,7 +83,11 @@ class UserPass {
     if (!isKnown) return 'of a user whom this host does not know';
     const refusal = whyRefused(record, { owner: this.owner, changedMs: file.changedMs }, this.here);
     return (
-      refusal ?? { path, uid: this.uid, record: JSON.stringify(asHanded(record, { owner: this.owner, uid: this.uid })) }
+      refusal ?? {
+        path,
+        uid: this.uid,
+        record: JSON.stringify(asHanded(record, { owner: this.owner, uid: this.uid, here: this.here.host })),
+      }
     );
   }
 }

@@ -1,5 +1,5 @@
-import { hostname } from 'node:os';
 import { hostLabel } from '../../gridengine/host-names';
+import { ownHost } from './node-status';
 import { DAY_MS } from '../../base/units';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { ALL_FACTS } from '../figures/job-facts';
@@ -19,6 +19,8 @@ export interface Here {
   readonly boot: string;
   readonly bootMs: number;
   readonly cluster: string;
+  /** This host, by Grid Engine's name. */
+  readonly host: string;
   readonly store: Pick<NodeStore, 'job'>;
 }
 
@@ -39,7 +41,14 @@ const METRICS: ReadonlySet<string> = new Set(ALL_FACTS.flatMap(({ metrics }) => 
 
 export function hereAndNow(settings: Settings, store: NodeStore, nowMs: number): Here {
   const cluster = clusterName(settings);
-  return { nowMs, boot: bootId().slice(0, 8), bootMs: nowMs - uptimeSeconds() * 1000, cluster, store };
+  return {
+    nowMs,
+    boot: bootId().slice(0, 8),
+    bootMs: nowMs - uptimeSeconds() * 1000,
+    cluster,
+    host: ownHost(settings),
+    store,
+  };
 }
 
 /** The record in a user's file: JSON of a sampler, or an epilog's copies of spool files. A string: what is wrong. */
@@ -105,8 +114,8 @@ function whyNotThen(record: JobRecord, changedMs: number, { nowMs, boot, bootMs 
 /** The record as its owner's own report, about this host, under a key that no other user's record can have. */
 export function asHanded(
   record: JobRecord,
-  { owner, uid }: { readonly owner: string; readonly uid: number },
+  { owner, uid, here }: { readonly owner: string; readonly uid: number; readonly here: string },
 ): JobRecord {
-  const host = hostLabel(record.host) === hostLabel(hostname()) ? record.host : hostname();
+  const host = hostLabel(record.host) === hostLabel(here) ? record.host : here;
   return { ...record, run_id: `${record.run_id}.u${uid}`, owner, host, trust: 'self-reported' };
 }

@@ -1,15 +1,29 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { packageVersion } from '../../base/package-root';
+import { checkJson, object, string } from '../../base/shape';
 import { clockIsSynchronised } from '../../native/libc';
 import { privateWorld } from '../../record/job-name';
 import type { NodeStatus } from '../../record/node-status';
 import { clusterName, type Settings } from '../../record/settings';
 import { runningListener } from '../listener/running';
+import { readText } from '../../sources/files';
 import type { NodeStore } from '../node-store/node-store';
 
 /** An admin's switch on one host: while this file exists the hooks exit at once (hooks/*.sh). */
 export const DISABLED_FILE = '/etc/qmemacct/disabled';
+
+/** In STATE: what the last installation or self-test on this host found. */
+export const STAMP_FILE = 'installed';
+
+const named = object({ host: string });
+
+/** This host's name in Grid Engine, as the installation found it: its files may lie on a file system that hangs. */
+export function ownHost({ state_dir: directory }: Pick<Settings, 'state_dir'>): string {
+  const stamp = checkJson(named, readText(join(directory, STAMP_FILE)) ?? '', STAMP_FILE);
+  return stamp.ok ? stamp.value.host : hostname();
+}
 
 const timeOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
@@ -24,7 +38,7 @@ export function ownStatus(store: NodeStore, settings: Settings, sent = 0): NodeS
   const always = settings.listener && settings.listener_linger === Infinity;
   return {
     cluster,
-    host: hostname(),
+    host: ownHost(settings),
     version: packageVersion(),
     scope: settings.scope,
     disabled: existsSync(DISABLED_FILE),

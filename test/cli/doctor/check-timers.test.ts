@@ -36,7 +36,7 @@ it('doctor accepts a cron table in place of a timer, if cron runs', () => {
 it('doctor warns of services that the installation set up and somebody removed', () => {
   const cron = temporaryDirectory();
   const places = { units: null, cron, tmpfiles: null, commands: null };
-  const stamp = { prefix: '/opt/x', version: '1', tested_at: '', ok: true, problems: [] };
+  const stamp = { prefix: '/opt/x', version: '1', tested_at: '', ok: true, problems: [], host: 'n1' };
   const services = ['qmemacct-flush', 'qmemacct-nightly'];
   for (const name of services) writeFileSync(join(cron, name), '');
   const found = (installed: readonly string[] | null): readonly (string | null)[][] =>

@@ -99,10 +99,10 @@ describe('doctor on Grid Engine', () => {
 
   it('names the parameters by which Grid Engine tells less', () => {
     const global = `${globalText().replace('accounting=true', 'accounting=false')}execd_params ACCT_RESERVED_USAGE=true\n`;
-    const found = briefly([...checkParameters(siteOf({ global }), null)]);
+    const found = briefly([...checkParameters(siteOf({ global }), null, null)]);
     assert.match(found.join('\n'), /^note ACCT_RESERVED_USAGE: set: /m);
     assert.match(found.join('\n'), /^warning reporting_params: accounting=false: /m);
-    assert.equal(briefly([...checkParameters(siteOf(), 64)]).length, 1);
+    assert.equal(briefly([...checkParameters(siteOf(), null, 64)]).length, 1);
   });
 
   it('compares gid_range with the slots of the host', () => {
@@ -111,7 +111,10 @@ describe('doctor on Grid Engine', () => {
     assert.deepEqual(slots, [2, 300]);
     assert.equal(slotsOf(site, 'ge2', 'complex_values h_vmem=64G,slots=200\n'), 200);
     assert.equal(slotsOf(site, 'ge9', 'complex_values NONE\n'), null);
-    assert.match(briefly(checkParameters(site, 200))[0] ?? '', /^warning gid_range: 65400-65500: 101 for 200 slots; /);
+    assert.match(
+      briefly(checkParameters(site, null, 200))[0] ?? '',
+      /^warning gid_range: 65400-65500: 101 for 200 slots; /,
+    );
     assert.equal(checkGidRange('1000-1049,2000-2049', 100).severity, 'ok');
     assert.equal(checkGidRange('1000-1049 2000', 52).severity, 'warning');
     assert.equal(checkGidRange('none', 52).severity, 'warning');

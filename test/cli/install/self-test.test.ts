@@ -27,7 +27,12 @@ describe('a self-test without a usable state directory', () => {
 
   it('is an error with cause and fix where its result cannot be stored', () => {
     assert.throws(
-      () => writeStamp(STATE, { prefix: '/opt/x', version: '1', services: [] }, { ok: true, problems: [] }),
+      () =>
+        writeStamp(
+          { state_dir: STATE, cell: '' },
+          { prefix: '/opt/x', version: '1', services: [] },
+          { ok: true, problems: [] },
+        ),
       (error) =>
         error instanceof UserError &&
         /^\/proc\/nothing: what the self-test found can't be noted there: ENOENT.*; let root write/.test(error.message),

@@ -9,7 +9,7 @@ import { SqliteDatabase } from '../../../src/native/sqlite';
 import { packageVersion } from '../../../src/base/package-root';
 import { privateCluster } from '../../../src/record/job-name';
 import { DeliveryLock } from '../../../src/sampler/delivery/delivery-lock';
-import { ownStatus } from '../../../src/sampler/delivery/node-status';
+import { ownStatus, STAMP_FILE } from '../../../src/sampler/delivery/node-status';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import {
   delivererIdentity,
@@ -142,6 +142,9 @@ describe('deliverOutbox', () => {
     assert.equal(node?.listener, false);
     assert.deepEqual(ownStatus(store, { ...settings, cluster: privateCluster('run') }), null);
     assert.deepEqual(ownStatus(store, { ...settings, listener: false })?.listener, null);
+    // What the installation found in host_aliases.
+    writeFileSync(join(settings.state_dir, STAMP_FILE), '{"host":"node2"}\n');
+    assert.equal(ownStatus(store, settings)?.host, 'node2');
   });
 
   it('leaves a status with the number and the first time of the records that wait', (t) => {
