@@ -66,15 +66,20 @@ async function transact<T>(session: Session, work: (inner: Transaction) => Promi
   }
 }
 
-/** Opens the database of a URL. Throws StoreError where the URL or the credentials can't be used. */
+/**
+ * Opens the database of a URL. Each session takes the password that the file then has. Throws StoreError where the URL
+ * or the credentials can't be used.
+ */
 export function connect(url: string, options: ConnectOptions = {}): Connection {
   const locations = locationsOf(url);
   const { credentials = '', silenceMs = SILENCE_MS } = options;
-  const servers = locations.map((location): SessionOptions => {
-    const user = location.user ?? callerName();
-    const password = credentials ? readPassword(credentials, { ...location, user }) : null;
-    return { location, user, password, silenceMs, connectMs: CONNECT_MS / locations.length };
-  });
+  const servers = (): readonly SessionOptions[] =>
+    locations.map((location) => {
+      const user = location.user ?? callerName();
+      const password = credentials ? readPassword(credentials, { ...location, user }) : null;
+      return { location, user, password, silenceMs, connectMs: CONNECT_MS / locations.length };
+    });
+  servers();
   const primary = new Primary(url, servers);
   let last: Promise<unknown> = Promise.resolve();
   /** A session does one thing at a time; if it is lost, what waits for it gets a new session. */

@@ -26,10 +26,10 @@ export class Primary {
   private isChosen = false;
   private closed = false;
 
-  /** `servers`: at least one, in the order in which to try them. */
+  /** `servers`: at least one, in the order in which to try them; asked before each search. */
   constructor(
     private readonly url: string,
-    private readonly servers: readonly SessionOptions[],
+    private readonly servers: () => readonly SessionOptions[],
   ) {}
 
   /** A session that is not lost, as far as is known. Rejects with StoreError if none of several servers takes writes. */
@@ -38,11 +38,12 @@ export class Primary {
     if (session !== null && (this.closed || (this.isChosen && !session.lost))) return session;
     this.isChosen = false;
     const refusals: Refusal[] = [];
-    for (const server of this.servers) {
+    const servers = this.servers();
+    for (const server of servers) {
       if (this.closed) throw new StoreError(this.url, 'the connection was closed', 'try again', true);
       const tried = (this.session = new Session(server));
       // The only server says itself what it does not do.
-      const error = this.servers.length === 1 ? null : await problemOf(tried);
+      const error = servers.length === 1 ? null : await problemOf(tried);
       this.isChosen = error === null;
       if (error === null) return tried;
       const { host, port } = server.location;

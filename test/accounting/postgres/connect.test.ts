@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { connect } from '../../../src/accounting/postgres/connect';
 import type { Connection, Transaction } from '../../../src/accounting/postgres/connect';
 import { StoreError } from '../../../src/accounting/store-error';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
@@ -103,6 +106,34 @@ describe('a transaction whose connection is lost', { skip: noPostgres }, () => {
     });
     await assert.rejects(failed, /division by zero/);
     await assertNothingWritten(db);
+  });
+});
+
+describe('a connection with a password', { skip: noPostgres }, () => {
+  it('takes the new one where its session was lost after a change of both', async (t) => {
+    const server = await startServer({ access: ['local all hooks scram-sha-256', 'local all all trust'] });
+    t.after(() => server.remove());
+    const credentials = join(temporaryDirectory(), 'pgpass');
+    const change = async (password: string): Promise<void> => {
+      writeFileSync(credentials, `*:*:*:hooks:${password}\n`, { mode: 0o600 });
+      await server.run('postgres', `ALTER ROLE hooks PASSWORD '${password}'`);
+    };
+    await server.run('postgres', 'CREATE ROLE hooks LOGIN');
+    await change('old');
+    const db = connect(server.url('postgres', 'hooks'), { credentials });
+    t.after(() => db.close());
+    await db.query(SESSION);
+    await change('new');
+    await server.run(
+      'postgres',
+      "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'hooks'",
+    );
+    const error: unknown = await db.query(SESSION).then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    assert.ok(error === null || isTemporary(error), String(error));
+    assert.equal((await db.query(SESSION)).length, 1);
   });
 });
 
