@@ -82,7 +82,11 @@ export function afterRestart(record: JobRecord, earlier: JobRecord): JobRecord {
   return { ...both, notes: clipNotes([...new Set([note, ...both.notes])]) };
 }
 
-/** Joins what a sampler that died had saved and what only the job's end shows: `end` comes from the epilog's copies. */
+/**
+ * Joins what a sampler that died had saved and what only the job's end shows: `end` comes from the epilog's copies. Where
+ * nobody saw the end, the account is as old as what it knows: a state directory that was restored from a backup has runs
+ * whose real end was delivered since.
+ */
 export function withEnd(saved: JobRecord, end: JobRecord): JobRecord {
   return {
     ...saved,
@@ -92,7 +96,7 @@ export function withEnd(saved: JobRecord, end: JobRecord): JobRecord {
     exit_status: end.exit_status,
     signal: end.signal,
     wallclock_seconds: end.wallclock_seconds ?? saved.wallclock_seconds,
-    revision: end.revision,
+    revision: end.status === 'lost' ? saved.revision : end.revision,
   };
 }
 

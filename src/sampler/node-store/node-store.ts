@@ -107,7 +107,7 @@ export class NodeStore {
     series: SeriesBatch = [],
   ): void {
     this.change(() => {
-      const job = this.saveJob(run, startedMs, record, false);
+      const job = this.saveJob(run, startedMs, record, null);
       this.samples.save(job, samples);
       this.series.save(job, series);
     });
@@ -121,13 +121,15 @@ export class NodeStore {
     samples: readonly StoredSample[],
     series: SeriesBatch = [],
   ): void {
+    // What is known of a lost job may be older than its record by days.
+    const finishedMs = record.status === 'lost' ? Date.now() : record.revision;
     this.onDisk(() =>
       this.change(() => {
         const done = this.job(run)?.finished === true;
-        const job = this.saveJob(run, startedMs, record, true);
+        const job = this.saveJob(run, startedMs, record, finishedMs);
         this.samples.save(job, samples);
         this.series.save(job, series);
-        if (!done) this.statements.addToOutbox.run(JSON.stringify(record), record.revision);
+        if (!done) this.statements.addToOutbox.run(JSON.stringify(record), finishedMs);
       }),
     );
   }
@@ -234,9 +236,11 @@ export class NodeStore {
     this.database.close();
   }
 
-  private saveJob(run: string, startedMs: number, record: JobRecord, finished: boolean): number {
+  /** `finishedMs`: null where the job runs. */
+  private saveJob(run: string, startedMs: number, record: JobRecord, finishedMs: number | null): number {
     const text = JSON.stringify(record);
-    const row = this.statements.upsertJob.get(run, startedMs, record.revision, finished ? 1 : 0, text);
+    const finished = finishedMs === null ? 0 : 1;
+    const row = this.statements.upsertJob.get(run, startedMs, finishedMs ?? record.revision, finished, text);
     if (row === undefined) throw new Error('node.db returned no job id');
     return row.id;
   }

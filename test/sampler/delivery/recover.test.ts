@@ -8,6 +8,7 @@ import { writePrivateRecord } from '../../../src/sampler/delivery/finish';
 import { runningRecords, writeLiveFile } from '../../../src/sampler/node-store/live-records';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { cpuEfficiency, memoryEfficiency } from '../../../src/record/efficiency';
+import { asStored, mergeRecords } from '../../../src/record/merge';
 import { parseRecord, type JobRecord } from '../../../src/record/record';
 import { recoverOrphans } from '../../../src/sampler/delivery/recover';
 import { startTicksOf } from '../../../src/sampler/job/pid-file';
@@ -255,6 +256,23 @@ describe('runs without a sampler', () => {
     assert.equal(record.cpu_seconds, 9);
     assert.equal(record.wallclock_seconds, 40);
     assert.equal(record.exit_status, null);
+  });
+
+  it('leave what was delivered of their end as it is, in a state directory of an earlier time', (t) => {
+    const node = newNode(t);
+    node.leave(RUN);
+    node.store.saveProgress(runDirectoryName(RUN), 500, saved(RUN), []);
+    const sinceMs = Date.now();
+    const early = recovered(node);
+    const whole = saved(RUN, { status: 'finished', revision: 78, wallclock_seconds: 90, peak_rss: bracketOf(2 * GIB) });
+    const { record } = mergeRecords(asStored(whole), asStored(early));
+    assert.deepEqual([record.status, record.wallclock_seconds], ['finished', 90]);
+    assert.deepEqual(record.peak_rss, whole.peak_rss);
+    // It waits since now, and "flush --since" of a time after its last figures delivers it again.
+    assert.ok((node.store.outboxState(0).oldest ?? 0) >= sinceMs);
+    node.store.delivered(node.store.outbox(1).map(({ id }) => id));
+    node.store.deliverAgain(sinceMs);
+    assert.equal(node.delivered().length, 1);
   });
 
   it('take the lower bound of usage where it is above the saved one', (t) => {
