@@ -169,6 +169,7 @@ function recordOf(
     intervalSeconds: job.intervalMs / 1000,
     notes: [],
     nowMs,
+    setByMs: 0,
     endedMs: status === 'running' ? null : nowMs,
     precision: thisMachine(),
     // Root could lift the limit again.

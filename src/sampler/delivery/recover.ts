@@ -87,6 +87,7 @@ export function unsampledRecord(
     intervalSeconds: settings.interval,
     notes: [unsampledReason(run, sampled), ...group.notes],
     nowMs,
+    setByMs: 0,
     endedMs: null,
     precision: thisMachine(),
     addressSpaceLimit: Infinity,

@@ -4,6 +4,7 @@ import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
 import type { RecordStatus } from '../../record/record';
 import { changedMs } from '../../sources/files';
 import { ProcessFiles } from '../../sources/proc/process-files';
+import type { JobClock } from './job-clock';
 import { readUsage } from './job-description';
 import type { RunDescription } from './run-description';
 import type { RunDirectory } from './run-directory';
@@ -13,11 +14,14 @@ const AFTER_SHEPHERD_MS = 30_000;
 
 export interface JobEnd {
   readonly status: RecordStatus;
-  /** When the end was seen, or when the epilog's file was written (ms since the epoch). */
+  /** When the end was seen, or when the epilog's file was written, by the job's clock (ms). */
   readonly seenMs: number;
 }
 
-/** Detects a job's end: by the files that Grid Engine and the epilog write, or by the shepherd's exit. */
+/**
+ * Detects a job's end: by the files that Grid Engine and the epilog write, or by the shepherd's exit. All times by the
+ * job's clock.
+ */
 export class EndOfJob {
   private readonly shepherd: ProcessFiles;
   private foundUsage: SpoolUsage | null = null;
@@ -30,6 +34,7 @@ export class EndOfJob {
     private readonly directory: RunDirectory | null,
     private readonly isContinued: boolean,
     private readonly isShared: boolean,
+    private readonly clock: JobClock,
   ) {
     this.shepherd = new ProcessFiles(run.shepherdPid, { left: 1 });
   }
@@ -65,7 +70,9 @@ export class EndOfJob {
   /** When the job ended: when that was seen, moved into the whole second that `usage` gives, if there is one. */
   endedMs({ seenMs }: JobEnd): number {
     const end = this.usage()?.endTimeMs ?? null;
-    return end === null ? seenMs : Math.min(Math.max(seenMs, end), end + 999);
+    if (end === null) return seenMs;
+    const endMs = end - this.clock.setByMs();
+    return Math.min(Math.max(seenMs, endMs), endMs + 999);
   }
 
   close(): void {
@@ -83,6 +90,6 @@ export class EndOfJob {
     const writtenMs = directory === null ? changedMs(join(run.spool, 'usage')) : directory.finishedMs();
     if (writtenMs === null) return null;
     // A job may have ended between two samplers.
-    return this.isContinued ? Math.min(nowMs, writtenMs) : nowMs;
+    return this.isContinued ? Math.min(nowMs, writtenMs - this.clock.setByMs()) : nowMs;
   }
 }

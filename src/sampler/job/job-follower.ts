@@ -31,6 +31,7 @@ import {
   undescribed,
   type JobDescription,
 } from './job-description';
+import { JobClock } from './job-clock';
 import { buildRecord } from './job-record';
 import { JobSampler, SAVED_SAMPLER } from './job-sampler';
 import { Pace, type CpuMeter, type Throttle } from './pace';
@@ -99,6 +100,7 @@ interface Predecessor {
 /** State of a job for a successor process. */
 export const SAVED_FOLLOWER = object({
   sampler: SAVED_SAMPLER,
+  clock: number(),
   cpuSeconds: number(0),
   intervalMs: number(1),
   notes: list(text(4096), 10_000),
@@ -165,7 +167,10 @@ export class JobFollower {
   private readonly notes: Set<string>;
   private readonly sleeper = new Sleeper();
   private readonly watches: DirectoryWatch[] = [];
-  private readonly begunMs = Date.now();
+  private readonly begunMs = monotonicMs();
+  private readonly clock: JobClock;
+  /** Of the last record of the running job. */
+  private revision = 0;
   /** The job's first process has been seen. */
   private started: boolean;
   /** The job's own control group is still to be looked for. */
@@ -189,6 +194,7 @@ export class JobFollower {
     const isShared = surroundings.scope === 'node';
     const { resumed, missed } = predecessor;
     this.settings = settings;
+    this.clock = new JobClock(resumed?.clock);
     this.description = describe(run, settings);
     if (this.description.fields.owner === null) this.spoolOwner();
     this.sampler = new JobSampler(
@@ -215,7 +221,7 @@ export class JobFollower {
       ...surroundings,
       run,
       directory: directory?.path ?? null,
-      startedMs: () => this.sampler.startMs() ?? Date.now(),
+      startedMs: () => this.sampler.startMs() ?? this.clock.now(),
       deliver: surroundings.settingsProblem === null,
     });
     this.hearing = this.hear();
@@ -223,7 +229,8 @@ export class JobFollower {
     this.streamSample = openSampleStream(directory?.path ?? null);
     this.pace = new Pace(settings, surroundings.throttle, surroundings.phaseMs, resumed?.intervalMs ?? null);
     this.first = new FirstProcess(run);
-    this.ending = new EndOfJob(run, directory, resumed !== null || predecessor.earlier !== null, isShared);
+    const isContinued = resumed !== null || predecessor.earlier !== null;
+    this.ending = new EndOfJob(run, directory, isContinued, isShared, this.clock);
     // The saves of many jobs must not all come at once.
     this.lastSaveMs = monotonicMs() - (isShared ? Math.random() * surroundings.saveEveryMs : 0);
   }
@@ -239,7 +246,7 @@ export class JobFollower {
     try {
       const startMs = this.sampler.startMs();
       if (startMs !== null) {
-        this.first.resume(startMs);
+        this.first.resume(startMs + this.clock.setByMs());
         if (this.first.pid !== null) this.figures.started(this.first.pid);
         this.lookForGroup();
       }
@@ -290,6 +297,7 @@ export class JobFollower {
   save(): SavedFollower {
     return {
       sampler: this.sampler.save(),
+      clock: this.clock.save(),
       cpuSeconds: this.cpuSeconds(),
       intervalMs: this.pace.intervalMs,
       notes: [...this.notes],
@@ -331,7 +339,7 @@ export class JobFollower {
   /** Something happens in the job: if it was at rest, and so read less often, its next reading comes sooner. */
   private stirred(): void {
     if (!this.pace.stir()) return;
-    this.dueMs = monotonicMs() + this.untilNextStep(Date.now());
+    this.dueMs = monotonicMs() + this.untilNextStep();
     this.sleeper.wake();
   }
 
@@ -354,36 +362,37 @@ export class JobFollower {
 
   /** Does what is due now and sets when the next step is due. Returns the end, if it has come. */
   private async step(): Promise<FollowEnd | null> {
-    const now = Date.now();
-    const isEndSeen = this.ending.look(now);
+    const isEndSeen = this.ending.look(this.clock.now());
     if (!this.started) this.lookForStart();
     if (!this.started && isEndSeen) this.started = await this.findEnded();
+    const now = this.clock.now();
     // A wake-up for another file in the spool directory is no reason for another sample.
     const isDue = monotonicMs() >= this.dueMs;
     if (this.started && (isEndSeen || isDue)) this.look(now, isEndSeen);
     const end = this.ending.end(now, () => this.sampler.alive());
     if (end !== null) return end;
     if (this.saveIfDue()) return 'handed-over';
-    if (!this.prepared && this.started && now - this.begunMs > PREPARE_AFTER_MS) {
+    if (!this.prepared && this.started && monotonicMs() - this.begunMs > PREPARE_AFTER_MS) {
       this.prepared = true;
       this.storage.prepare();
     }
-    if (!this.started || isDue) this.dueMs = monotonicMs() + this.untilNextStep(Date.now());
+    if (!this.started || isDue) this.dueMs = monotonicMs() + this.untilNextStep();
     return null;
   }
 
-  private untilNextStep(nowMs: number): number {
-    if (this.started) return this.pace.untilNextLook(nowMs, this.sampler.startMs() ?? this.begunMs);
-    return nowMs - this.begunMs < SHORT_WAITS_MS ? WAIT_FOR_START_MS : WAIT_LONGER_MS;
+  private untilNextStep(): number {
+    const nowMs = this.clock.now();
+    if (this.started) return this.pace.untilNextLook(nowMs, this.sampler.startMs() ?? nowMs);
+    return monotonicMs() - this.begunMs < SHORT_WAITS_MS ? WAIT_FOR_START_MS : WAIT_LONGER_MS;
   }
 
   /** Waits until the last reading is settled, and reads again while processes of the job are dying. */
   private async awaitEnds(seenMs: number): Promise<void> {
     for (;;) {
       await this.hearing?.finish(EVENTS_WITHIN_MS);
-      if (Date.now() - seenMs > DYING_WITHIN_MS || !this.sampler.dying()) return;
+      if (this.clock.now() - seenMs > DYING_WITHIN_MS || !this.sampler.dying()) return;
       await this.sleeper.sleep(DYING_LOOK_MS);
-      this.look(Date.now(), true);
+      this.look(this.clock.now(), true);
     }
   }
 
@@ -391,6 +400,7 @@ export class JobFollower {
     const startMs = this.first.find();
     const { pid } = this.first;
     if (startMs === null || pid === null) return;
+    this.clock.begin();
     this.sampler.start(pid, startMs);
     this.started = true;
     this.figures.started(pid);
@@ -428,7 +438,7 @@ export class JobFollower {
     const pid = readJobPid(this.run.spool);
     const forkedAt = pid === null ? null : this.sampler.forkedAt(pid);
     if (pid === null || forkedAt === null) return false;
-    this.sampler.start(pid, Math.round(Date.now() - (monotonicUs() - forkedAt) / 1000));
+    this.sampler.start(pid, Math.round(this.clock.now() - (monotonicUs() - forkedAt) / 1000));
     return true;
   }
 
@@ -439,7 +449,7 @@ export class JobFollower {
     const { asleep } = meter.around(() => {
       this.first.readLimit();
       this.lookForGroup();
-      const readings = sampler.tick(nowMs, pace.scansAt(nowMs, last), { last, monotonicMs: monotonicMs() });
+      const readings = sampler.tick(nowMs, pace.scansAt(nowMs, last), { last });
       hearing?.afterTick(readings);
       this.streamSample(readings, () => sampler.observation());
       this.figures.look(nowMs, readings, sampler.cpuTicks(), hearing?.link() ?? null);
@@ -493,6 +503,7 @@ export class JobFollower {
       intervalSeconds: this.pace.intervalMs / 1000,
       notes: this.notesNow(small),
       nowMs: Date.now(),
+      setByMs: this.clock.setByMs(),
       endedMs,
       precision: thisMachine(),
       addressSpaceLimit: this.first.addressSpaceLimit(),
@@ -500,7 +511,10 @@ export class JobFollower {
       footprint,
       metrics: figures.metrics(),
     });
-    const owned = record.owner === null ? { ...record, owner: this.spoolOwner() } : record;
+    // Of two accounts of a running job the later one counts, also where the clock was set back in between.
+    const revision = status === 'running' ? Math.max(record.revision, this.revision + 1) : record.revision;
+    this.revision = revision;
+    const owned = { ...record, revision, owner: record.owner ?? this.spoolOwner() };
     const { earlier } = this.predecessor;
     if (earlier === null) return owned;
     // Loaded here, since few jobs need it.

@@ -22,7 +22,7 @@ import { filled, filledSoFar, othersOf } from '../series/series';
 import { markSlackBytes, type CounterPrecision } from '../peaks/slack';
 import { upperEnds } from '../peaks/upper-end-of-record';
 
-/** All that goes into a record. Times in ms since the epoch. */
+/** All that goes into a record. Times in ms since the epoch, by the job's clock except `nowMs`. */
 export interface RecordParts {
   readonly key: RecordKey;
   readonly description: JobDescription;
@@ -34,6 +34,8 @@ export interface RecordParts {
   readonly intervalSeconds: number;
   readonly notes: readonly string[];
   readonly nowMs: number;
+  /** By how many ms the host's clock was set ahead (below 0: back) while the job ran. */
+  readonly setByMs: number;
   /** A more precise end than the whole seconds of `usage`; null: unknown. */
   readonly endedMs: number | null;
   /** How exact this machine's counters are. */
@@ -61,9 +63,9 @@ interface Times {
   readonly wallclockSeconds: number | null;
 }
 
-function timesOf({ observation, usage, status, endedMs, nowMs }: RecordParts): Times {
+function timesOf({ observation, usage, status, endedMs, nowMs, setByMs }: RecordParts): Times {
   const endMs = status === 'running' ? null : (endedMs ?? usage?.endTimeMs ?? observation.lastSampleMs ?? null);
-  const untilMs = status === 'running' ? nowMs : endMs;
+  const untilMs = status === 'running' ? nowMs - setByMs : endMs;
   const { startMs: seenMs } = observation;
   // Only a start that was seen is better than the whole seconds of `usage`.
   const wallclockSeconds =
@@ -108,7 +110,7 @@ export function buildRecord(parts: RecordParts): JobRecord {
     // Known from the spool directory's name, even if `config` could not be used.
     pe_task_id: key.pe_task_id,
     started_at: iso(times.startMs),
-    ended_at: iso(times.endMs),
+    ended_at: iso(times.endMs === null ? null : times.endMs + parts.setByMs),
     exit_status: usage?.exitStatus ?? null,
     signal: usage?.signal ?? null,
     peak_rss: peakOf('rss'),
@@ -128,8 +130,16 @@ export function buildRecord(parts: RecordParts): JobRecord {
     },
     interval_seconds: sampled ? parts.intervalSeconds : null,
     sampler: parts.cost,
-    notes: clipNotes([...description.notes, ...parts.notes]),
+    notes: clipNotes([...description.notes, ...clockNotes(parts.setByMs), ...parts.notes]),
   };
+}
+
+function clockNotes(setByMs: number): readonly string[] {
+  if (setByMs === 0) return [];
+  const seconds = Math.round(Math.abs(setByMs) / 1000);
+  // CLOCK_MONOTONIC stands still while a host is suspended.
+  const what = setByMs > 0 ? `set ahead by ${seconds} s, or the host suspended so long,` : `set back by ${seconds} s`;
+  return [`The host's clock was ${what} while the job ran: its times of day do not show how long it ran.`];
 }
 
 function swapMetrics({ series }: Observation): JobRecord['metrics'] {

@@ -154,8 +154,6 @@ export class JobSampler {
   private readonly processes: JobProcesses;
   private readonly sampling: { -readonly [Name in keyof Sampling]: Sampling[Name] };
   private lastRss: number;
-  /** When this process took its last sample; null: not yet. */
-  private lastMonotonicMs: number | null = null;
   /** Figures of processes that have gone, as far as no living process has taken them over. */
   private gone: Sums;
   /** Counters of the last tick. */
@@ -229,14 +227,10 @@ export class JobSampler {
   }
 
   /**
-   * Reads the job (`atMs`: ms since the epoch). `last`: no tick follows, so everything is read; `monotonicMs`: the same
-   * moment on the monotonic clock, which measures the time between ticks.
+   * Reads the job (`atMs`: ms since the epoch, by a clock that nobody sets meanwhile). `last`: no tick follows, so
+   * everything is read.
    */
-  tick(
-    atMs: number,
-    scanAll: boolean,
-    { last = false, monotonicMs = atMs }: { readonly last?: boolean; readonly monotonicMs?: number } = {},
-  ): TickReadings {
+  tick(atMs: number, scanAll: boolean, { last = false }: { readonly last?: boolean } = {}): TickReadings {
     const { peaks, sampling } = this;
     const rising = (anonymous: number, rssSwap: number): boolean =>
       anonymous > lowerEnd(peaks, 'footprint') || rssSwap > lowerEnd(peaks, 'rssSwap');
@@ -252,7 +246,7 @@ export class JobSampler {
     this.gone = addSums(this.gone, sumsOfGone(this.before, counters, readings.ancestors));
     this.before = counters;
     this.sums = largest(this.sums, totals(this.gone, counters));
-    if (counters.size > 0 || sampling.samples > 0) this.takeSample(readings, monotonicMs);
+    if (counters.size > 0 || sampling.samples > 0) this.takeSample(readings);
     return readings;
   }
 
@@ -392,13 +386,10 @@ export class JobSampler {
     this.sampling.rssByteMs += this.images.settle(fates);
   }
 
-  private takeSample(readings: TickReadings, monotonicMs: number): void {
-    const { sampling, lastMonotonicMs } = this;
+  private takeSample(readings: TickReadings): void {
+    const { sampling } = this;
     const { atMs, rss, memory, counters } = readings;
-    // Since a predecessor's last sample only the time of day is known.
-    const gap =
-      lastMonotonicMs === null ? Math.max(0, atMs - (sampling.lastSampleMs ?? atMs)) : monotonicMs - lastMonotonicMs;
-    this.lastMonotonicMs = monotonicMs;
+    const gap = Math.max(0, atMs - (sampling.lastSampleMs ?? atMs));
     const pending = memory.some((reading) => reading.pending);
     const open = this.images.see(memory, new Set(pending ? this.processes.workers() : []), gap);
     sampling.longestGapMs = Math.max(sampling.longestGapMs, gap);

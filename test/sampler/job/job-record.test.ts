@@ -75,6 +75,7 @@ function record(changes: Partial<RecordParts> = {}): JobRecord {
     intervalSeconds: 1,
     notes: [],
     nowMs: END + 100,
+    setByMs: 0,
     endedMs: END,
     addressSpaceLimit: Infinity,
     noSwap: true,
@@ -98,6 +99,20 @@ function assertStorable(made: JobRecord): void {
 }
 
 describe('the record of a sampled job', () => {
+  it('has the time that passed where the clock of its host was set meanwhile, and says so', () => {
+    for (const [setByMs, said] of [
+      [3_600_000, 'ahead by 3600 s'],
+      [-86_400_000, 'back by 86400 s'],
+    ] as const) {
+      const ended = record({ setByMs });
+      assert.deepEqual([ended.wallclock_seconds, ended.ended_at], [63.15, new Date(END + setByMs).toISOString()]);
+      assert.ok(ended.notes.some((note) => note.includes(`was set ${said} while`)));
+      assertStorable(ended);
+      const running = record({ setByMs, status: 'running', usage: null, endedMs: null, nowMs: END + setByMs });
+      assert.equal(running.wallclock_seconds, 63.15);
+    }
+  });
+
   it('joins what Grid Engine and the sampler know', () => {
     const made = record();
     assertStorable(made);

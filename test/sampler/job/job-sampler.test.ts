@@ -88,21 +88,6 @@ describe('the sampler of a job', () => {
     assert.equal(Math.max(...filled(sampler.observation().series)), 3000 * KIB);
   });
 
-  it('measures the time between samples by the monotonic clock', () => {
-    const { sampler, tree } = newJob();
-    sampler.start(100, START);
-    tree.set(100, { rss: 1000 });
-    // The wall clock is set an hour back, then two forward.
-    for (const [monotonicMs, atMs] of [
-      [5000, START + 1000],
-      [6000, START + 2000 - 3_600_000],
-      [8000, START + 4000 + 3_600_000],
-    ] as const)
-      sampler.tick(atMs, false, { monotonicMs });
-    const { rssByteMs, longestGapMs, samples } = sampler.observation();
-    assert.deepEqual([rssByteMs, longestGapMs, samples], [KIB * 1000 * 3000, 2000, 3]);
-  });
-
   it('counts a process once that ended after two sweeps, before either was settled, with all its I/O', () => {
     const { sampler, tree } = newJob();
     sampler.start(100, START);

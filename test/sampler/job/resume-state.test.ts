@@ -38,6 +38,7 @@ function stateOf(text = 'a "quoted" name'): SavedFollower {
   for (const last of [false, true]) sampler.settle(sampler.tick(Date.now(), false, { last }));
   const state = {
     sampler: sampler.save(),
+    clock: 1,
     cpuSeconds: 1.5,
     intervalMs: 1000,
     notes: [text],
