@@ -10,12 +10,15 @@ export function fileState(path: string): string {
   }
 }
 
-/** Whether the caller has the access `mode` (constants.R_OK ...); false for a file that does not exist. */
-export function isPermitted(path: string, mode: number): boolean {
+/** Why the caller does not have the access `mode` (constants.R_OK ...): an errno ("EACCES"); null: it has. */
+export function accessFault(path: string, mode: number): string | null {
   try {
     accessSync(path, mode);
-    return true;
-  } catch {
-    return false;
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown';
   }
 }
+
+/** Whether the caller has the access `mode`; false for a file that does not exist. */
+export const isPermitted = (path: string, mode: number): boolean => accessFault(path, mode) === null;

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { InboxState } from '../../accounting/postgres/settle';
+import { MOUNT_WRITABLE } from '../../accounting/sqlite/database/denied';
 import { UserError, reasonOf } from '../../base/user-error';
 import { checkJson } from '../../base/shape';
 import { packageRoot } from '../../base/package-root';
@@ -78,6 +79,7 @@ function* checkInbox({ rows, oldest, unreadable }: InboxState): Generator<Findin
 
 function useFix(accounting: string, who: string, reason: string): string {
   if (reason.startsWith('ENOENT')) return `make ${dirname(accounting)}, or mount its file system`;
+  if (reason.startsWith('EROFS')) return MOUNT_WRITABLE;
   return `let ${who} write to it and its directory, or change accounting or deliver_as`;
 }
 

@@ -1,6 +1,6 @@
 import { constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isPermitted } from '../../../base/file-state';
+import { isPermitted, accessFault } from '../../../base/file-state';
 import { userName } from '../../../base/user-name';
 
 /** That permissions keep this process from a store: at which file or directory, and what to change there. */
@@ -19,6 +19,10 @@ function above(path: string): readonly string[] {
 
 /** Permissions keep out root only if a file server maps it to nobody. */
 const SQUASHED = 'run it on the file server or as the user that deliver_as names: root is nobody on this file system';
+
+/** What to do about a file system that is read-only. */
+export const MOUNT_WRITABLE =
+  'mount it for writing; if the kernel made it read-only, its log (dmesg) names the fault of the disk';
 
 const ASK_AN_ADMIN =
   'ask an admin to start "qmemacct serve", which answers for it, or for membership in the group that may read it';
@@ -57,7 +61,9 @@ export function denialOf(path: string, use: StoreUse): Denial | null {
   }
   const directory = dirname(path);
   for (const place of [directory, path]) {
-    if (isPermitted(place, constants.W_OK) || statSync(place, { throwIfNoEntry: false }) === undefined) continue;
+    const refusal = accessFault(place, constants.W_OK);
+    if (refusal === 'EROFS') return { reason: `the file system of ${directory} is read-only`, hint: MOUNT_WRITABLE };
+    if (refusal === null || statSync(place, { throwIfNoEntry: false }) === undefined) continue;
     return { reason: `user "${user}" may not write ${place}`, hint: hint(handOver(place, user)) };
   }
   return null;

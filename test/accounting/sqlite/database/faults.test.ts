@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import fs, { rmSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { storeError } from '../../../../src/accounting/sqlite/database/faults';
 import { openForWriting } from '../../../../src/accounting/sqlite/database/open';
@@ -33,6 +33,21 @@ describe('storeError', () => {
     assert.throws(write, isReplaced);
     writeFileSync(path, '');
     assert.throws(write, isReplaced);
+    db.close();
+  });
+
+  it('blames no permissions where the file system was made read-only', (t) => {
+    const path = temporaryStore();
+    const db = openForWriting(path, 0o600);
+    db.pragma('query_only = 1');
+    t.mock.method(fs, 'accessSync', (_path: string, mode: number) => {
+      if (mode === fs.constants.W_OK) throw Object.assign(new Error('EROFS'), { code: 'EROFS' });
+    });
+    const says = /: the file system of \S+ is read-only; mount it for writing/;
+    assert.throws(
+      () => db.pragma('user_version = 1'),
+      (error) => says.test(String(storeError(path, error))),
+    );
     db.close();
   });
 
