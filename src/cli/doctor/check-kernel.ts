@@ -8,9 +8,9 @@ const { ok, note, warning } = findingsIn('kernel');
 
 /** Checks what this kernel offers. Absence is no error: the record leaves the figure open or out. */
 export function* checkKernel(procRoot = '/proc'): Generator<Finding> {
-  const hidden = /hidepid=(?:[12]|invisible|noaccess)/.test(
-    (readText(join(procRoot, 'mounts')) ?? '').split('\n').find((line) => line.split(' ')[2] === 'proc') ?? '',
-  );
+  const mounts = (readText(join(procRoot, 'mounts')) ?? '').split('\n').filter((line) => line.includes(' /proc proc '));
+  // The last one is in force.
+  const hidden = /hidepid=(?!0|off)/.test(mounts.at(-1) ?? '');
   const has = (path: string): boolean => existsSync(join(procRoot, path));
   yield ok('version', release());
   if (has('self/task') && has('thread-self/children'))
@@ -22,5 +22,9 @@ export function* checkKernel(procRoot = '/proc'): Generator<Finding> {
   else
     yield warning('process I/O', 'not counted by this kernel: no I/O figures', 'use a kernel with TASK_IO_ACCOUNTING');
   if (hidden)
-    yield warning('hidepid', '/proc hides processes: hooks as the job owner see that user only', 'use hooks as root');
+    yield warning(
+      'hidepid',
+      "/proc hides root's processes from users: hooks that run as the job's owner can't tell which job it is, and measure nothing",
+      'use hooks as root',
+    );
 }

@@ -30,9 +30,13 @@ describe('checkKernel', () => {
     const found = briefly(checkKernel(bare)).join('\n');
     assert.match(found, /note process tree: no lists of children/);
     assert.match(found, /warning process I\/O: not counted/);
-    writeFileSync(join(bare, 'mounts'), 'proc /proc proc rw,hidepid=2 0 0\n');
-    const more = briefly(checkKernel(bare)).join('\n');
-    assert.match(more, /warning hidepid/);
+    const hides = (...options: readonly string[]): boolean => {
+      writeFileSync(join(bare, 'mounts'), options.map((option) => `proc /proc proc rw${option} 0 0\n`).join(''));
+      return briefly(checkKernel(bare)).some((line) => line.startsWith('warning hidepid: '));
+    };
+    for (const value of ['1', '2', '4', 'noaccess', 'invisible', 'ptraceable'])
+      assert.ok(hides('', `,hidepid=${value}`), value);
+    assert.deepEqual([hides(''), hides(',hidepid=off'), hides(',hidepid=2', '')], [false, false, false]);
   });
 });
 
