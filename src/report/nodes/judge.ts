@@ -35,7 +35,8 @@ function namedSources(failing: FailingSources): string {
   return [...names, ...(failing.length > SOURCES_NAMED ? ['...'] : [])].join(', ');
 }
 
-const secondsSince = (time: string, now: Date): number => Math.max(0, (now.getTime() - Date.parse(time)) / 1000);
+const secondsBetween = (time: string, now: Date): number => (now.getTime() - Date.parse(time)) / 1000;
+const secondsSince = (time: string, now: Date): number => Math.max(0, secondsBetween(time, now));
 
 function stateAfter(seconds: number, { warning, critical }: Patience): NodeState {
   if (seconds >= critical) return 'critical';
@@ -63,6 +64,9 @@ function problemsOf(node: NodeHeartbeat, now: Date, patience: Patience): (readon
   if (refused > 0) found.push(['warning', `${plural(refused, 'record was', 'records were')} refused for good`]);
   if (offset !== null && Math.abs(offset) > CLOCK_TOLERANCE)
     found.push(['warning', `the clock is ${formatDuration(Math.abs(offset))} ${offset > 0 ? 'ahead' : 'behind'}`]);
+  // Without a clock of the accounting DB's own, a heartbeat from the future shows at least this much.
+  else if (offset === null && secondsBetween(node.heartbeat_at, now) < -CLOCK_TOLERANCE)
+    found.push(['warning', `the clock is ${formatDuration(-secondsBetween(node.heartbeat_at, now))} ahead`]);
   else if (offset === null && node.clock_synchronised === false)
     found.push(['warning', 'no time service keeps the clock right']);
   return found.filter(([state]) => state !== 'ok');

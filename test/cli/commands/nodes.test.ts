@@ -90,6 +90,11 @@ describe('qmemacct nodes', () => {
     assert.match(warnings, /without a heartbeat are not listed: qconf is not here/);
   });
 
+  it('warns of a clock that is ahead, also where the accounting DB has none of its own', async () => {
+    const { output } = await nodes({}, [heartbeat('node01', -90, { clock_offset_seconds: null })], []);
+    assert.match(output, /node01 +warning .* the clock is 1:30:00 ahead/);
+  });
+
   it('gives Grid Engine 5 seconds to list its hosts', async () => {
     let seconds = NaN;
     const hosts: NodesSources['hosts'] = (_env, { command_timeout: timeout }) => {
