@@ -138,8 +138,11 @@ function clockNotes(setByMs: number): readonly string[] {
   if (setByMs === 0) return [];
   const seconds = Math.round(Math.abs(setByMs) / 1000);
   // CLOCK_MONOTONIC stands still while a host is suspended.
-  const what = setByMs > 0 ? `set ahead by ${seconds} s, or the host suspended so long,` : `set back by ${seconds} s`;
-  return [`The host's clock was ${what} while the job ran: its times of day do not show how long it ran.`];
+  const what =
+    setByMs > 0
+      ? `The host's clock was set ahead by ${seconds} s, or the host was suspended so long,`
+      : `The host's clock was set back by ${seconds} s`;
+  return [`${what} while the job ran: its times of day do not show how long it ran.`];
 }
 
 function swapMetrics({ series }: Observation): JobRecord['metrics'] {

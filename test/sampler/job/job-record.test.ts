@@ -106,7 +106,7 @@ describe('the record of a sampled job', () => {
     ] as const) {
       const ended = record({ setByMs });
       assert.deepEqual([ended.wallclock_seconds, ended.ended_at], [63.15, new Date(END + setByMs).toISOString()]);
-      assert.ok(ended.notes.some((note) => note.includes(`was set ${said} while`)));
+      assert.ok(ended.notes.some((note) => note.includes(`clock was set ${said}`)));
       assertStorable(ended);
       const running = record({ setByMs, status: 'running', usage: null, endedMs: null, nowMs: END + setByMs });
       assert.equal(running.wallclock_seconds, 63.15);
