@@ -59,7 +59,8 @@ const bootstrapOf = (directory: string): string => join(directory, 'common', 'bo
 /** The cell that an environment names; null: it names none that is there. */
 export function namedCell({ SGE_ROOT: root, SGE_CELL: named }: NodeJS.ProcessEnv): CellLocation | null {
   if (root?.startsWith('/') !== true) return null;
-  const found = { root, cell: named || 'default' };
+  // Grid Engine takes `default/`, too; the cell may name the cluster.
+  const found = { root, cell: named?.replace(/\/+$/, '') || 'default' };
   return existsSync(bootstrapOf(cellDirectory(found))) ? found : null;
 }
 

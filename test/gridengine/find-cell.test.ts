@@ -67,6 +67,7 @@ describe('the cell that root believes', asRoot, () => {
     writeFileSync(join(root, 'second/common/bootstrap'), 'admin_user none\n');
     const settings = { admin_user: '', cell: join(root, 'default') };
     assert.equal(findCell({ SGE_CELL: 'second' }, settings, '/nowhere')?.cell, 'second');
+    assert.equal(findCell({ SGE_CELL: 'second/' }, settings, '/nowhere')?.cell, 'second');
   });
 
   it('may be one whose files belong to root', () => {
