@@ -224,6 +224,15 @@ describe('install --node', asRoot, () => {
     assert.ok(!existsSync(cron));
   });
 
+  it('has units of the sampler and the server that systemd starts again however often they fail', () => {
+    for (const name of ['sampler', 'serve']) {
+      const unit = readFileSync(join(packageRoot(), 'hooks', `qmemacct-${name}.service`), 'utf8');
+      const seconds = Number(/^RestartSec=(\d+)$/m.exec(unit)?.[1]);
+      // By default systemd gives up after five starts within 10 s.
+      assert.ok(/^StartLimitIntervalSec=0$/m.test(unit) || seconds * 5 > 10, unit);
+    }
+  });
+
   it('keeps the previous build, prunes older ones, and fixes a damaged one', async () => {
     const host = newHost();
     const first = await installUntested(host);
