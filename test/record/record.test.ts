@@ -48,6 +48,7 @@ describe('parseRecord', () => {
   const refused: readonly [string, object, RegExp][] = [
     ['an owner that is not a string', { owner: 5 }, /^owner is not a string/],
     ['a string beyond 4 KiB', { job_name: 'ä'.repeat(2049) }, /^job_name is longer than 4096 bytes/],
+    ['a cluster that no index takes', { cluster: 'ä'.repeat(257) }, /^cluster is longer than 512 bytes/],
     ['an empty part of the key', { host: '' }, /^host is empty/],
     ['a fraction for a count', { processes: 1.5 }, /^processes is not a whole number/],
     ['more slots than any job has', { host_slots: 10_000_001 }, /^host_slots is not a number of 0 to 10000000/],
