@@ -4,24 +4,17 @@ import { sharesAddressSpace } from '../../native/libc';
 import { monotonicUs } from '../../sources/proc/clock';
 import { readText } from '../../sources/files';
 import { jobCgroup, ownGroup } from '../../sources/job/job-cgroup';
-import type { DescriptorBudget } from '../../sources/proc/process-files';
-import { namesSwapArea } from '../../sources/proc/swap';
-import { list, map, nullable, number, object, text, type ValueOf } from '../../base/shape';
 import { RequestRules } from '../../record/request-rules';
-import { ownerOfSpool } from '../../gridengine/spool-owner';
-import type { Destination } from '../delivery/destination';
-import { keyOfRun } from '../delivery/finish';
 import { jobFigures, type JobFigures } from '../figures/job-figures';
 import { writeLiveFile, removeLiveFile } from '../node-store/live-records';
-import { chooseStorage, type Storage, type Upkeep } from '../node-store/storage';
+import { chooseStorage, type Storage } from '../node-store/storage';
 import { thisMachine } from '../peaks/slack';
-import type { MachineScan } from '../processes/machine-scan';
-import { recordShape, type JobRecord, type RecordStatus } from '../../record/record';
+import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import { openSampleStream } from '../series/sample-stream';
 import { EndOfJob, type JobEnd } from './end-of-job';
 import { FirstProcess } from './first-process';
-import { KernelHearing, type Connect } from './hear-kernel';
+import { KernelHearing } from './hear-kernel';
 import { removeJobCgroup, readCgroupNote } from './job-cgroups';
 import {
   describeJob,
@@ -31,13 +24,13 @@ import {
   undescribed,
   type JobDescription,
 } from './job-description';
+import { JobAccount } from './job-account';
 import { JobClock } from './job-clock';
-import { buildRecord } from './job-record';
-import { JobSampler, SAVED_SAMPLER } from './job-sampler';
-import { Pace, type CpuMeter, type Throttle } from './pace';
+import { JobSampler } from './job-sampler';
+import { Pace } from './pace';
 import { removeResumeState, runDirectoryName, type RunDescription } from './run-description';
 import { RunDirectory } from './run-directory';
-import type * as TwoAccounts from './two-accounts';
+import type { Predecessor, SavedFollower, Surroundings } from './surroundings';
 import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from './watch-directory';
 
 /** How often the job's first process is looked for: at first, and once SHORT_WAITS_MS have passed. */
@@ -59,57 +52,6 @@ const DYING_LOOK_MS = 100;
 /** How often the files that mark the job's end are looked for where their directories can't be watched. */
 const UNWATCHED_MS = 1000;
 
-/** What a sampler process provides to each of its jobs; the scopes `job` and `node` differ in nothing else. */
-export interface Surroundings {
-  readonly settings: Settings;
-  readonly scope: Settings['scope'];
-  /** Why the defaults stand in for the site's own settings; null: they don't. */
-  readonly settingsProblem: string | null;
-  /** Where records go by the site's present configuration; throws if that can't be used. */
-  readonly destination: () => Destination;
-  readonly upkeep: Upkeep;
-  /** RLIMIT_FSIZE in bytes. */
-  readonly fileSizeLimit: number;
-  readonly descriptors: DescriptorBudget;
-  readonly machine: MachineScan;
-  readonly connect: Connect;
-  /** The job is read at whole intervals after this moment (ms), together with others; left out: after its own start. */
-  readonly phaseMs?: number;
-  /** CPU time spent on reading this job. */
-  readonly meter: CpuMeter;
-  readonly throttle: Throttle;
-  readonly saveEveryMs: number;
-  /** CPU seconds of `meter` after which the job must go on in another process. */
-  readonly spendable: number;
-  /** Number of jobs that share this process's memory. */
-  readonly jobs: () => number;
-  /** Called at each save with the state for a successor; null: there will be no successor. */
-  readonly keepState: ((state: SavedFollower) => void) | null;
-}
-
-/** What an earlier sampler process of the job left. */
-interface Predecessor {
-  /** Its complete state; null: no usable state. */
-  readonly resumed: SavedFollower | null;
-  /** Why some of what happened before or since may be unknown; null: all is known. */
-  readonly missed: string | null;
-  /** Record so far of a sampler that left no usable state: the predecessor itself, or one before it. */
-  readonly earlier: JobRecord | null;
-}
-
-/** State of a job for a successor process. */
-export const SAVED_FOLLOWER = object({
-  sampler: SAVED_SAMPLER,
-  clock: number(),
-  cpuSeconds: number(0),
-  intervalMs: number(1),
-  notes: list(text(4096), 10_000),
-  metrics: map(number(), { key: /^\S+$/, what: 'metric', most: 10_000 }),
-  /** Record of a sampler whose state was lost; its figures are not in the fields above. */
-  earlier: nullable(recordShape),
-});
-export type SavedFollower = ValueOf<typeof SAVED_FOLLOWER>;
-
 /** Why a job is no longer followed here. */
 type FollowEnd = JobEnd | 'handed-over';
 
@@ -129,8 +71,6 @@ const heardUntil = (earlier: JobRecord | null): number =>
   earlier?.metrics.taskstats_processes === undefined
     ? 0
     : monotonicUs() - 1000 * Math.max(0, Date.now() - earlier.revision);
-
-const swapPossible = (): boolean => namesSwapArea(readText('/proc/swaps') ?? '');
 
 /** A sleep that can be ended early. */
 class Sleeper {
@@ -164,19 +104,15 @@ export class JobFollower {
   private readonly pace: Pace;
   private readonly first: FirstProcess;
   private readonly ending: EndOfJob;
-  private readonly notes: Set<string>;
+  private readonly account: JobAccount;
   private readonly sleeper = new Sleeper();
   private readonly watches: DirectoryWatch[] = [];
   private readonly begunMs = monotonicMs();
   private readonly clock: JobClock;
-  /** Of the last record of the running job. */
-  private revision = 0;
   /** The job's first process has been seen. */
   private started: boolean;
   /** The job's own control group is still to be looked for. */
   private seeksGroup = true;
-  private noSwap = !swapPossible();
-  private ownerBySpool: string | null = null;
   /** When the next step is due, on the monotonic clock: a time of day that is set back must not delay it. */
   private dueMs = monotonicMs();
   private lastSaveMs: number;
@@ -196,7 +132,6 @@ export class JobFollower {
     this.settings = settings;
     this.clock = new JobClock(resumed?.clock);
     this.description = describe(run, settings);
-    if (this.description.fields.owner === null) this.spoolOwner();
     this.sampler = new JobSampler(
       {
         procRoot: '/proc',
@@ -216,7 +151,6 @@ export class JobFollower {
     if (missed !== null) this.sampler.open('sampler-lost');
     this.started = this.sampler.startMs() !== null;
     this.figures = jobFigures(run, settings, predecessor);
-    this.notes = new Set([...(resumed?.notes ?? []), ...this.firstNotes()]);
     this.storage = chooseStorage({
       ...surroundings,
       run,
@@ -231,6 +165,10 @@ export class JobFollower {
     this.first = new FirstProcess(run);
     const isContinued = resumed !== null || predecessor.earlier !== null;
     this.ending = new EndOfJob(run, directory, isContinued, isShared, this.clock);
+    const { description, sampler, figures, pace, clock, first, ending } = this;
+    const cgroupProblem = this.cgroupNote()?.problem ?? null;
+    const job = { run, surroundings, predecessor, description, cgroupProblem };
+    this.account = new JobAccount({ ...job, sampler, figures, pace, clock, first, ending });
     // The saves of many jobs must not all come at once.
     this.lastSaveMs = monotonicMs() - (isShared ? Math.random() * surroundings.saveEveryMs : 0);
   }
@@ -266,9 +204,8 @@ export class JobFollower {
     const { run, directory, hearing, figures, storage } = this;
     await this.awaitEnds(end.seenMs);
     await figures.finish(hearing?.link() ?? null, NODE_WITHIN_MS);
-    this.noSwap &&= !swapPossible();
     const kept = this.surroundings.meter.around(() => {
-      const record = this.recordNow(end.status, this.ending.endedMs(end));
+      const record = this.account.record(end.status, this.ending.endedMs(end));
       const where = storage.finish(record, this.sampler.takeSamples(), figures.takeSeries());
       this.committed = true;
       return where;
@@ -289,7 +226,7 @@ export class JobFollower {
   /** Writes what is known so far to node.db; does nothing once the summary is there. */
   saveProgress(): void {
     if (this.committed) return;
-    const record = this.recordNow('running', null);
+    const record = this.account.record('running', null);
     this.storage.saveProgress(record, this.sampler.takeSamples(), this.figures.takeSeries());
     writeLiveFile(this.settings, this.run, record, this.first.uid);
   }
@@ -298,9 +235,9 @@ export class JobFollower {
     return {
       sampler: this.sampler.save(),
       clock: this.clock.save(),
-      cpuSeconds: this.cpuSeconds(),
+      cpuSeconds: this.account.cpuSeconds(),
       intervalMs: this.pace.intervalMs,
-      notes: [...this.notes],
+      notes: [...this.account.notes],
       metrics: this.figures.metrics(),
       earlier: this.predecessor.earlier,
     };
@@ -315,16 +252,6 @@ export class JobFollower {
 
   private cgroupNote(): ReturnType<typeof readCgroupNote> {
     return this.directory === null ? null : readCgroupNote(this.directory.path);
-  }
-
-  private firstNotes(): readonly string[] {
-    const { settingsProblem } = this.surroundings;
-    const cgroupProblem = this.cgroupNote()?.problem ?? null;
-    return [
-      this.predecessor.missed,
-      settingsProblem,
-      cgroupProblem === null ? null : `No cgroup of the job's own: ${cgroupProblem}.`,
-    ].filter((note) => note !== null);
   }
 
   private hear(): KernelHearing | null {
@@ -346,7 +273,7 @@ export class JobFollower {
   /** The kernel's events are heard, or can't be (`silence`): the prolog need not wait any longer. */
   private ready(silence: string | null): void {
     const { hooks } = this.run;
-    if (silence !== null && hooks === 'root') this.notes.add(`No proved peaks: ${silence}.`);
+    if (silence !== null && hooks === 'root') this.account.notes.add(`No proved peaks: ${silence}.`);
     if (this.predecessor.resumed === null) this.directory?.armed(hooks === 'run');
   }
 
@@ -457,7 +384,7 @@ export class JobFollower {
       return readings;
     });
     if (pace.afterLook(meter.seconds(), asleep && hearing?.hears() === true))
-      this.notes.add(
+      this.account.notes.add(
         `The sampling interval was stretched to keep the sampler under ${this.settings.cpu_budget_percent} % of a core.`,
       );
   }
@@ -469,71 +396,10 @@ export class JobFollower {
     const spent = meter.seconds() > spendable;
     if (!spent && nowMs - this.lastSaveMs < saveEveryMs) return false;
     this.lastSaveMs = nowMs;
-    this.noSwap &&= !swapPossible();
     meter.around(() => {
       this.saveProgress();
       keepState?.(this.save());
     });
     return spent;
-  }
-
-  private cpuSeconds(): number {
-    return (this.predecessor.resumed?.cpuSeconds ?? 0) + this.surroundings.meter.seconds();
-  }
-
-  private recordNow(status: RecordStatus, endedMs: number | null): JobRecord {
-    const { run, settings, sampler, figures, description } = this;
-    const observation = sampler.settled();
-    const footprint = figures.footprint(!sampler.alive());
-    const seen = observation.samples > 0 || (observation.lineage?.totals.processes ?? 0) > 0 || footprint !== null;
-    // What the prolog found holds only for a sampler that serves this job alone.
-    const small = run.memory === 'small' && this.surroundings.scope === 'job';
-    const record = buildRecord({
-      key: keyOfRun(run, description, settings),
-      description,
-      observation,
-      usage: status === 'running' ? null : this.ending.usage(),
-      status,
-      trust: run.hooks !== 'root' ? 'self-reported' : seen ? 'root' : 'usage',
-      cost: {
-        cpu_seconds: Math.round(this.cpuSeconds() * 1000) / 1000,
-        max_rss_bytes: Math.round((process.resourceUsage().maxRSS * 1024) / this.surroundings.jobs()),
-        mode: small ? 'small' : 'full',
-      },
-      intervalSeconds: this.pace.intervalMs / 1000,
-      notes: this.notesNow(small),
-      nowMs: Date.now(),
-      setByMs: this.clock.setByMs(),
-      endedMs,
-      precision: thisMachine(),
-      addressSpaceLimit: this.first.addressSpaceLimit(),
-      noSwap: this.noSwap,
-      footprint,
-      metrics: figures.metrics(),
-    });
-    // Of two accounts of a running job the later one counts, also where the clock was set back in between.
-    const revision = status === 'running' ? Math.max(record.revision, this.revision + 1) : record.revision;
-    this.revision = revision;
-    const owned = { ...record, revision, owner: record.owner ?? this.spoolOwner() };
-    const { earlier } = this.predecessor;
-    if (earlier === null) return owned;
-    // Loaded here, since few jobs need it.
-    return (require('./two-accounts') as typeof TwoAccounts).afterRestart(owned, earlier);
-  }
-
-  /** Kept once it is known: the spool directory goes with its job. */
-  private spoolOwner(): string | null {
-    return (this.ownerBySpool ??= ownerOfSpool(this.run.spool));
-  }
-
-  private notesNow(small: boolean): readonly string[] {
-    const notes = [...this.notes];
-    if (this.run.hooks === 'plain')
-      notes.push(
-        "The hooks ran as the job's owner: these figures are self-reported, and other users' processes were not seen.",
-      );
-    if (small) notes.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
-    // A job's environment can cause any number of these notes: they come last.
-    return [...notes, ...this.figures.notes()];
   }
 }

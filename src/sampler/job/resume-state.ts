@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { listNames } from '../../sources/files';
 import { bootId } from '../../sources/proc/clock';
 import { checkJson, integer, object, string, type ValueOf } from '../../base/shape';
-import { SAVED_FOLLOWER, type SavedFollower } from './job-follower';
+import { SAVED_FOLLOWER, type SavedFollower } from './surroundings';
 import { reasonOf } from '../../base/user-error';
 import { warn } from '../../base/log';
 import { replaceFile } from '../../base/replace-file';

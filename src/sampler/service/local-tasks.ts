@@ -1,7 +1,8 @@
 import { basename, dirname } from 'node:path';
 import { reasonOf } from '../../base/user-error';
 import { warn } from '../../base/log';
-import type { JobFollower, Surroundings } from '../job/job-follower';
+import type { JobFollower } from '../job/job-follower';
+import type { Surroundings } from '../job/surroundings';
 import { newShareMeter } from '../job/pace';
 import { writeResumeState } from '../job/resume-state';
 import { runDirectoryName, type RunDescription } from '../job/run-description';

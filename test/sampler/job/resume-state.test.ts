@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { SavedFollower } from '../../../src/sampler/job/job-follower';
+import type { SavedFollower } from '../../../src/sampler/job/surroundings';
 import { JobSampler } from '../../../src/sampler/job/job-sampler';
 import {
   parseHandedState,
