@@ -77,8 +77,13 @@ async function recordsOf(
   const rows = await db.rows<[place: number, peTaskId: string | null, ...ours: Joinable]>(
     `SELECT j.place - 1, r.pe_task_id, ${joinableColumns('qmemacct.')}
      FROM unnest($1::text::bigint[], $2::text::bigint[]) WITH ORDINALITY AS j (job_id, task_id, place)
-     JOIN qmemacct.record AS r ON r.job_id = j.job_id AND coalesce(r.task_id, 0) = j.task_id
-     WHERE r.cluster_id = (SELECT id FROM qmemacct.cluster WHERE name = $3)`,
+     CROSS JOIN LATERAL (
+       SELECT * FROM qmemacct.record AS r
+       WHERE r.job_id = j.job_id AND coalesce(r.task_id, 0) = j.task_id
+         AND r.cluster_id = (SELECT id FROM qmemacct.cluster WHERE name = $3)
+       -- Job by job: before its first statistics PostgreSQL would read the whole table.
+       OFFSET 0
+     ) AS r`,
     [list(({ jobId }) => jobId), list(({ task }) => task), cluster],
   );
   const found = new Map<number, Joinable[]>();
