@@ -1,7 +1,7 @@
 import { DAY_MS } from '../base/units';
 import { UserError } from '../base/user-error';
 import type { LongWork, Pruned, Retention } from './history-store';
-import { dayOf, isoDay, type Span } from './sums/periods';
+import { dayOf, isoDay } from './sums/periods';
 
 /**
  * The steps of roll-ups and retention: each step that changes the store is a short transaction, in which no other
@@ -45,8 +45,8 @@ export async function rollUp(store: Upkeep, { signal, onProgress }: LongWork): P
 export const firstKept = (days: number, now: number): number | null =>
   days > 0 ? Math.max(0, dayOf(now - days * DAY_MS)) : null;
 
-/** Which jobs a list or sum of a period lacks, since records are kept for `days` days only; null: none. */
-export function prunedWords(days: number, { since }: Pick<Span, 'since'>, now: number, what: string): string | null {
+/** Which jobs a list or sum from `since` on (ms since the epoch) lacks, as records are kept for `days` days only; null: none. */
+export function prunedWords(days: number, since: number, now: number, what: string): string | null {
   const first = firstKept(days, now);
   return first === null || since >= first * DAY_MS
     ? null

@@ -96,8 +96,8 @@ export function warnOfPrunedRecords(
   terminal: Terminal,
 ): boolean {
   const now = terminal.now().getTime();
-  const words = prunedWords(days, { since: since.getTime() }, now, what);
+  const words = prunedWords(days, since.getTime(), now, what);
   if (words === null) return false;
   warn(terminal, words);
-  return prunedWords(days, { since: until.getTime() - 1 }, now, what) !== null;
+  return prunedWords(days, until.getTime() - 1, now, what) !== null;
 }

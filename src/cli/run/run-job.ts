@@ -222,13 +222,14 @@ async function figuresOf(
   }
 }
 
-/** What the epilog and a flush do where no sampler answers. null: one still holds the run. */
+/** What the epilog and a flush do where no sampler answers. null: one still holds the run, or has left none here. */
 async function finishedRecord(
   state: PrivateState,
   run: RunDescription,
   spool: string,
   directory: RunDirectory,
 ): Promise<JobRecord | null> {
+  if (!directory.exists()) return null;
   directory.takeCopies(spool);
   const store = new NodeStore(state.directory);
   try {

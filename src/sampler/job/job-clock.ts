@@ -25,10 +25,8 @@ function timeOfDayAhead(): number {
  * reading moves, and spans of time stay what passed.
  */
 export class JobClock {
-  /** `aheadMs`: that of an earlier sampler's clock for this job; null: there was none. */
-  constructor(private aheadMs: number | null = null) {
-    if (aheadMs === null) this.begin();
-  }
+  /** `aheadMs`: that of an earlier sampler's clock for this job; left out: there was none. */
+  constructor(private aheadMs = timeOfDayAhead()) {}
 
   /** The job begins now. */
   begin(): void {
@@ -36,17 +34,17 @@ export class JobClock {
   }
 
   now(): number {
-    return Math.round(monotonicMs() + this.save());
+    return Math.round(monotonicMs() + this.aheadMs);
   }
 
   /** By how many ms the host's clock has been set ahead (below 0: back) since the job began. */
   setByMs(): number {
-    const ms = Math.round(timeOfDayAhead() - this.save());
+    const ms = Math.round(timeOfDayAhead() - this.aheadMs);
     return Math.abs(ms) < LEAST_MS ? 0 : ms;
   }
 
   /** For the sampler that takes over during this boot. */
   save(): number {
-    return this.aheadMs ?? 0;
+    return this.aheadMs;
   }
 }

@@ -123,7 +123,7 @@ function titleOf({
 }
 
 function keptOnly({ site, now }: Pick<RouteRequest<typeof PARAMETERS>, 'site' | 'now'>, since: number): Html | null {
-  const words = prunedWords(site.settings.keep_records_days, { since }, now, 'listed');
+  const words = prunedWords(site.settings.keep_records_days, since, now, 'listed');
   return words === null ? null : html`<p class="faint">${words.replace(/^j/, 'J')}.</p>`;
 }
 
