@@ -36,6 +36,7 @@ CREATE VIEW jobs AS SELECT
   h_vmem_per,
   request_order,
   wallclock_seconds,
+  suspended_seconds,
   cpu_seconds,
   processes,
   max_processes,

@@ -3,7 +3,7 @@ import { largestOfKnown, sumOfKnown } from '../base/known';
 import { runsOf } from './attempts';
 import type { Wait } from './first-starts';
 import { countedByGridEngine, countedTogether, heldBytes } from '../record/cause';
-import { memoryEfficiency } from '../record/efficiency';
+import { activeSeconds, memoryEfficiency } from '../record/efficiency';
 import { hostSlots, requestedBytes } from '../record/facts';
 import { figureOf } from '../record/peak-figure';
 import type { JobRecord } from '../record/record';
@@ -131,8 +131,7 @@ export function unusedByteSeconds(
 }
 
 /** Whether the CPU and elapsed times are known, so that CPU efficiency can be. */
-const isBusyKnown = ({ cpu_seconds: cpu, wallclock_seconds: elapsed }: JobRecord): boolean =>
-  cpu !== null && elapsed !== null && elapsed > 0;
+const isBusyKnown = (record: JobRecord): boolean => record.cpu_seconds !== null && (activeSeconds(record) ?? 0) > 0;
 
 const countedAlone = (record: JobRecord): number | null =>
   record.peak_rss === null ? countedByGridEngine(record) : null;
@@ -150,7 +149,7 @@ function largestCounted(records: readonly JobRecord[]): number | null {
 }
 
 const slotSeconds = (record: JobRecord): number | null =>
-  isBusyKnown(record) ? (record.wallclock_seconds ?? 0) * hostSlots(record) : null;
+  isBusyKnown(record) ? (activeSeconds(record) ?? 0) * hostSlots(record) : null;
 
 /** The line of the records of one job. */
 export function jobLineOf(records: readonly [JobRecord, ...JobRecord[]]): JobLine {

@@ -32,8 +32,10 @@ export interface JobSum extends Peaks {
   /** What is requested for the whole job: request x slots, x hosts for a consumable HOST, or once for JOB; null: none, or unknown. */
   readonly limit_bytes: number | null;
   readonly wallclock_seconds: number | null;
+  /** Time in which it was suspended on all hosts that were sampled; null: on none. */
+  readonly suspended_seconds: number | null;
   readonly cpu_seconds: number | null;
-  /** CPU time over wallclock x the slots of the hosts that were seen. */
+  /** CPU time over wallclock (suspended time left out) x the slots of the hosts that were seen. */
   readonly cpu_efficiency: number | null;
   /** Of the fullest host: its peak_rss.lower_bytes over its own limit, as Grid Engine limits each host by itself. */
   readonly memory_efficiency: number | null;
@@ -68,7 +70,7 @@ export interface HostSum extends Peaks {
   /** What is requested on this host: request x slots, or the request for a consumable HOST; for JOB on the master's host alone. */
   readonly limit_bytes: number | null;
   readonly cpu_seconds: number | null;
-  /** CPU time over the wallclock of the whole job x slots. */
+  /** CPU time over the wallclock of the whole job (time in which it was suspended here left out) x slots. */
   readonly cpu_efficiency: number | null;
   /** peak_rss.lower_bytes over limit_bytes. */
   readonly memory_efficiency: number | null;
@@ -136,6 +138,7 @@ export function sumOfJob(records: readonly JobRecord[], attempt = 1): JobSum {
   const seenSlots = sumOfAll(seen.map((host) => host.slots));
   const limit = limitOfJob(first, hosts, slots);
   const together = sumOfSeries(records.map((record) => ({ series: record.series, to: endOf(record) })));
+  const suspended = suspendedIn(records);
   const cpu = sumOfKnown(records.map((record) => record.cpu_seconds));
   return {
     cluster: first.cluster,
@@ -149,8 +152,14 @@ export function sumOfJob(records: readonly JobRecord[], attempt = 1): JobSum {
     slots,
     limit_bytes: limit,
     wallclock_seconds: wallclock,
+    suspended_seconds: suspended,
     cpu_seconds: cpu,
-    cpu_efficiency: cpuEfficiency({ cpu_seconds: cpu, wallclock_seconds: wallclock, host_slots: seenSlots }),
+    cpu_efficiency: cpuEfficiency({
+      cpu_seconds: cpu,
+      wallclock_seconds: wallclock,
+      suspended_seconds: suspended,
+      host_slots: seenSlots,
+    }),
     memory_efficiency: largestOfKnown(hosts.map((host) => host.memory_efficiency)),
     processes: sumOfKnown(records.map((record) => record.processes)),
     read_bytes: sumOfKnown(records.map((record) => record.read_bytes)),
@@ -218,7 +227,12 @@ function sumOfHost(group: HostGroup, first: JobRecord, wallclock: number | null)
     tasks: records.filter(({ pe_task_id: task }) => task !== null).length,
     limit_bytes: limit,
     cpu_seconds: cpu,
-    cpu_efficiency: cpuEfficiency({ cpu_seconds: cpu, wallclock_seconds: wallclock, host_slots: slots }),
+    cpu_efficiency: cpuEfficiency({
+      cpu_seconds: cpu,
+      wallclock_seconds: wallclock,
+      suspended_seconds: suspendedIn(records),
+      host_slots: slots,
+    }),
     memory_efficiency: shareOfLimit(peaks.peak_rss, limit),
     ...peaks,
   };
@@ -303,6 +317,12 @@ function lastSeen({ status, revision, started_at, ended_at, wallclock_seconds: e
   if (ended_at !== null) return Date.parse(ended_at);
   if (status === 'running') return revision;
   return started_at === null || elapsed === null ? null : Date.parse(started_at) + elapsed * 1000;
+}
+
+/** The least of what is known: a part that went on was not suspended. */
+function suspendedIn(records: readonly JobRecord[]): number | null {
+  const known = records.flatMap(({ suspended_seconds: seconds }) => seconds ?? []);
+  return known.length === 0 ? null : least(known);
 }
 
 function spanSeconds(records: readonly JobRecord[]): number | null {

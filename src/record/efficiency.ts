@@ -7,18 +7,24 @@ type Derived = Readonly<ReturnType<typeof derivedOf>>;
 
 export const DERIVED_HELP: Readonly<Record<keyof Derived, string>> = {
   request: REQUEST_HELP,
-  cpu_efficiency: 'CPU time over elapsed time x slots on this host',
+  cpu_efficiency: 'CPU time over elapsed time (suspended time left out) x slots on this host',
   memory_efficiency: 'lower bound of peak_rss over what the request allows on this host',
   queue_wait_seconds: 'from submission to start; of a job that ran several times, to this start',
 };
 
+/** Elapsed time without that in which the job was suspended; null: not known. */
+export const activeSeconds = ({
+  wallclock_seconds: elapsed,
+  suspended_seconds: suspended,
+}: Pick<JobRecord, 'wallclock_seconds' | 'suspended_seconds'>): number | null =>
+  elapsed === null ? null : Math.max(0, elapsed - (suspended ?? 0));
+
 export function cpuEfficiency(
-  record: Pick<JobRecord, 'cpu_seconds' | 'wallclock_seconds' | 'host_slots'>,
+  record: Pick<JobRecord, 'cpu_seconds' | 'wallclock_seconds' | 'suspended_seconds' | 'host_slots'>,
 ): number | null {
-  const { cpu_seconds: cpu, wallclock_seconds: wallclock, host_slots: slots } = record;
-  return cpu === null || wallclock === null || slots === null || wallclock * slots <= 0
-    ? null
-    : cpu / (wallclock * slots);
+  const { cpu_seconds: cpu, host_slots: slots } = record;
+  const active = activeSeconds(record);
+  return cpu === null || active === null || slots === null || active * slots <= 0 ? null : cpu / (active * slots);
 }
 
 export function memoryEfficiency(

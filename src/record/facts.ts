@@ -4,6 +4,7 @@ import { bytesForSlots } from '../gridengine/memory-request';
 import type { JobRecord } from './record';
 import { countedByGridEngine, killedByMemory } from './cause';
 import { coverageReason, isSampled } from './coverage';
+import { activeSeconds } from './efficiency';
 import { endedBadly } from './job-end';
 import { figureOf } from './peak-figure';
 import { privateWorld } from './job-name';
@@ -20,7 +21,8 @@ export interface Facts {
   readonly standsForHost: boolean;
   /** The record stands for its host, and no other record of the job can have used the memory that it requested. */
   readonly alone: boolean;
-  readonly slots: number;
+  /** Time in which it was not suspended x slots on the host. */
+  readonly slotMs: number;
   readonly wallclock: number | null;
   readonly cpu: number | null;
   /** On the host; `requested` is the limit where there is no other request. */
@@ -128,7 +130,7 @@ export function factsOf(record: JobRecord, standsForHost: boolean, job: readonly
     running: record.status === 'running',
     standsForHost,
     alone: standsForHost && isAlone(record, job),
-    slots: hostSlots(record),
+    slotMs: (ms(activeSeconds(record)) ?? 0) * hostSlots(record),
     wallclock: ms(record.wallclock_seconds),
     cpu: ms(record.cpu_seconds),
     limit: limitOf(record),

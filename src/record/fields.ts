@@ -379,6 +379,7 @@ export const FIELDS = {
   peak_process_vmem: peak('largest address space of one process'),
   peak_footprint: peak('anonymous, shared and swapped memory, each page once'),
   wallclock_seconds: known(seconds, 'elapsed time', { merge: 'final' }),
+  suspended_seconds: known(seconds, 'elapsed time in which all its processes were stopped', { merge: 'final' }),
   cpu_seconds: known(seconds, 'CPU time, children included', { merge: 'final' }),
   processes: known(count, 'distinct processes seen'),
   max_processes: known(count, 'most processes at one time'),

@@ -153,7 +153,12 @@ const efficiency = <Name extends FieldName>(
 ): PlainColumn => ({ name, type: 'real', unit, help: DERIVED_HELP[name], fields, value });
 
 const EFFICIENCIES: readonly PlainColumn[] = [
-  efficiency('cpu_efficiency', 'ratio', ['cpu_seconds', 'wallclock_seconds', 'host_slots'], cpuEfficiency),
+  efficiency(
+    'cpu_efficiency',
+    'ratio',
+    ['cpu_seconds', 'wallclock_seconds', 'suspended_seconds', 'host_slots'],
+    cpuEfficiency,
+  ),
   efficiency('memory_efficiency', 'ratio', ['peak_rss', ...REQUEST_FIELDS], memoryEfficiency),
   efficiency('queue_wait_seconds', 'seconds', ['cluster', 'submitted_at', 'started_at'], queueWait),
 ];

@@ -84,7 +84,7 @@ export function contributionOf(facts: Facts, counted: number) {
     gridEngine,
     unused: unusedOf(facts.peak, peak),
     unusedByGridEngine: unusedOf(facts.gridEngine, gridEngine),
-    slotMs: standing * facts.slots,
+    slotMs: facts.standsForHost ? facts.slotMs : 0,
     steps: shareInSteps(facts.peak, facts.limit),
     reason: COVERAGE_REASONS.indexOf(facts.reason),
     hours: wallclock > 0 ? hoursOf(counted, wallclock) : [],

@@ -42,7 +42,9 @@ export const TOTALS = {
     "requested memory above Grid Engine's figure x elapsed time, of records without a peak",
   ),
   cpu_seconds: amount('CPU time'),
-  slot_seconds: amount('elapsed time x slots on the host (1 where unknown); each host of a parallel job once'),
+  slot_seconds: amount(
+    'elapsed time (suspended time left out) x slots on the host (1 where unknown); each host of a parallel job once',
+  ),
   above_request: count('records whose peak of resident memory is above the limit'),
   far_below: count('ended records whose peak is far below the limit'),
   limit_gib_hours: amount('memory limit x elapsed time; each host of a parallel job once'),

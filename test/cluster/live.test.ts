@@ -268,12 +268,15 @@ async function commandsAgreeWithClients(site: Site): Promise<void> {
   }
 }
 
-/** Asserts that `job` of a suspended job, once it has a record, says what suspends it. */
+/** Asserts that `job` of a suspended job, once it has a record, says what suspends it, and for how long it has been. */
 async function saysSuspended({ cell }: Site, { suspended }: Jobs): Promise<void> {
   const shown = (): Promise<string> => cell.check(MASTER, [...QMEMACCT, 'job', suspended]);
   const text = await until(
-    async () => ((await shown()).includes('Data quality') ? shown() : null),
-    () => `a record of job ${suspended}`,
+    async () => {
+      const screen = await shown();
+      return /^ {2}Suspended +\d/m.test(screen) ? screen : null;
+    },
+    () => `a record of job ${suspended} with the time in which it was suspended`,
   );
   assert.match(text, /^Job \d+ .* suspended\n[^]*Its owner or an admin has suspended it; qmod -usj/);
 }

@@ -69,6 +69,7 @@ CREATE TABLE record (
   peak_footprint_slack_bytes bigint, -- anonymous, shared and swapped memory, each page once: error of the kernel's counters, inside both bounds
   peak_footprint_at bigint, -- anonymous, shared and swapped memory, each page once: when the lower bound was seen (ms since the epoch)
   wallclock_ms bigint, -- elapsed time, in ms
+  suspended_ms bigint, -- elapsed time in which all its processes were stopped, in ms
   cpu_ms bigint, -- CPU time, children included, in ms
   processes bigint, -- distinct processes seen
   max_processes bigint, -- most processes at one time
@@ -214,7 +215,7 @@ CREATE TABLE rollup (
   grid_engine_with_request_gib_hours double precision NOT NULL, -- grid_engine_gib_hours of jobs with a request
   unused_by_grid_engine_gib_hours double precision NOT NULL, -- requested memory above Grid Engine's figure x elapsed time, of records without a peak
   cpu_seconds double precision NOT NULL, -- CPU time
-  slot_seconds double precision NOT NULL, -- elapsed time x slots on the host (1 where unknown); each host of a parallel job once
+  slot_seconds double precision NOT NULL, -- elapsed time (suspended time left out) x slots on the host (1 where unknown); each host of a parallel job once
   above_request bigint NOT NULL, -- records whose peak of resident memory is above the limit
   far_below bigint NOT NULL, -- ended records whose peak is far below the limit
   limit_gib_hours double precision NOT NULL, -- memory limit x elapsed time; each host of a parallel job once
@@ -415,6 +416,7 @@ CREATE VIEW jobs AS SELECT
   CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' WHEN 2 THEN 'host' END AS h_vmem_per,
   r.request_order,
   r.wallclock_ms / 1000.0 AS wallclock_seconds,
+  r.suspended_ms / 1000.0 AS suspended_seconds,
   r.cpu_ms / 1000.0 AS cpu_seconds,
   r.processes,
   r.max_processes,
@@ -448,7 +450,7 @@ CREATE VIEW jobs AS SELECT
   r.revision,
   r.request_complex,
   r.limit_bytes AS request_limit_bytes,
-  r.cpu_ms / nullif(r.wallclock_ms * 1.0 * r.host_slots, 0) AS cpu_efficiency,
+  CASE WHEN (r.wallclock_ms - coalesce(r.suspended_ms, 0)) > 0 THEN r.cpu_ms / nullif((r.wallclock_ms - coalesce(r.suspended_ms, 0)) * 1.0 * r.host_slots, 0) END AS cpu_efficiency,
   r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0) AS memory_efficiency,
   CASE WHEN r.cluster IN ('(run)', '(demo)') THEN NULL WHEN r.started_at >= r.submitted_at THEN (r.started_at - r.submitted_at) / 1000.0 WHEN r.started_at < r.submitted_at THEN 0 END AS queue_wait_seconds,
   r.peak_rss_lower_bytes,

@@ -94,6 +94,7 @@ CREATE TABLE record (
   peak_footprint_command_id INTEGER, -- anonymous, shared and swapped memory, each page once: the largest process at that moment
   peak_footprint_basis_id INTEGER, -- anonymous, shared and swapped memory, each page once: what the bounds rest on
   wallclock_ms INTEGER, -- elapsed time, in ms
+  suspended_ms INTEGER, -- elapsed time in which all its processes were stopped, in ms
   cpu_ms INTEGER, -- CPU time, children included, in ms
   processes INTEGER, -- distinct processes seen
   max_processes INTEGER, -- most processes at one time
@@ -196,7 +197,7 @@ CREATE TABLE rollup (
   grid_engine_with_request_gib_hours REAL NOT NULL, -- grid_engine_gib_hours of jobs with a request
   unused_by_grid_engine_gib_hours REAL NOT NULL, -- requested memory above Grid Engine's figure x elapsed time, of records without a peak
   cpu_seconds REAL NOT NULL, -- CPU time
-  slot_seconds REAL NOT NULL, -- elapsed time x slots on the host (1 where unknown); each host of a parallel job once
+  slot_seconds REAL NOT NULL, -- elapsed time (suspended time left out) x slots on the host (1 where unknown); each host of a parallel job once
   above_request INTEGER NOT NULL, -- records whose peak of resident memory is above the limit
   far_below INTEGER NOT NULL, -- ended records whose peak is far below the limit
   limit_gib_hours REAL NOT NULL, -- memory limit x elapsed time; each host of a parallel job once
@@ -321,6 +322,7 @@ CREATE VIEW jobs AS SELECT
   CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' WHEN 2 THEN 'host' END AS h_vmem_per,
   (SELECT name FROM complex WHERE id = r.request_order_id) AS request_order,
   r.wallclock_ms / 1000.0 AS wallclock_seconds,
+  r.suspended_ms / 1000.0 AS suspended_seconds,
   r.cpu_ms / 1000.0 AS cpu_seconds,
   r.processes,
   r.max_processes,
@@ -354,7 +356,7 @@ CREATE VIEW jobs AS SELECT
   r.revision,
   (SELECT name FROM complex WHERE id = r.request_complex_id) AS request_complex,
   r.limit_bytes AS request_limit_bytes,
-  r.cpu_ms / nullif(r.wallclock_ms * 1.0 * r.host_slots, 0) AS cpu_efficiency,
+  CASE WHEN (r.wallclock_ms - coalesce(r.suspended_ms, 0)) > 0 THEN r.cpu_ms / nullif((r.wallclock_ms - coalesce(r.suspended_ms, 0)) * 1.0 * r.host_slots, 0) END AS cpu_efficiency,
   r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0) AS memory_efficiency,
   CASE WHEN (SELECT name FROM cluster WHERE id = r.cluster_id) IN ('(run)', '(demo)') THEN NULL WHEN r.started_at >= r.submitted_at THEN (r.started_at - r.submitted_at) / 1000.0 WHEN r.started_at < r.submitted_at THEN 0 END AS queue_wait_seconds,
   r.peak_rss_lower_bytes,

@@ -19,6 +19,9 @@ export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0)
 export const SLOTS = `coalesce(r.host_slots, CASE WHEN r.trust <> ${ACCOUNTING} THEN 1
     WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)`;
 
+/** As `activeSeconds` (efficiency.ts) says, in ms. */
+export const ACTIVE = '(r.wallclock_ms - coalesce(r.suspended_ms, 0))';
+
 /** Flags in one value, since each value read costs as much as evaluating the row; above these bits is the coverage. */
 const FLAG = { running: 1, failed: 2, stands: 4, killed: 8, sampled: 16, alone: 32 } as const;
 const REASON_SHIFT = 6;
@@ -65,7 +68,7 @@ export function factColumns(sameJob: string): string {
     bit('r.status = 1', FLAG.running),
     bit(alone, FLAG.alone),
   ];
-  return `${flags.join(' + ')}, ${SLOTS}, r.wallclock_ms, r.cpu_ms, r.limit_bytes, r.requested_bytes,
+  return `${flags.join(' + ')}, CAST(${ACTIVE} AS double precision) * ${SLOTS}, r.wallclock_ms, r.cpu_ms, r.limit_bytes, r.requested_bytes,
     r.peak_rss_lower_bytes, r.rss_byte_seconds, r.energy_joules, ${GRID_ENGINE}`;
 }
 
@@ -81,7 +84,7 @@ export function factsAt(cells: readonly Cell[], at: number): Facts {
     running: (flags & FLAG.running) !== 0,
     standsForHost: (flags & FLAG.stands) !== 0,
     alone: (flags & FLAG.stands) !== 0 && (flags & FLAG.alone) !== 0,
-    slots: numberAt(cells, at + 1) ?? 0,
+    slotMs: Math.max(0, numberAt(cells, at + 1) ?? 0),
     wallclock: numberAt(cells, at + 2),
     cpu: numberAt(cells, at + 3),
     limit: numberAt(cells, at + 4),

@@ -5,6 +5,7 @@ import { isAdvisable, Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR, TIME_PRIOR } from '../../advice/prior';
 import { bySubmission, replay, type PastRun } from '../../advice/replay';
 import { H_VMEM } from '../../gridengine/memory-complex';
+import { activeSeconds } from '../../record/efficiency';
 import { nameClass } from '../../record/name-class';
 import type { StoredRecord } from '../../record/merge';
 import type { Per } from '../../gridengine/memory-request';
@@ -251,9 +252,10 @@ const BUSY_ENOUGH = 0.1;
 function adviseSlots(runs: readonly MemoryRun[], { slots: requested }: ClassFields): SlotsAdvice | null {
   if (requested === null || requested < 2) return null;
   const busy = runs.flatMap(({ records: [job, ...others] }) => {
-    const { cpu_seconds: cpu, wallclock_seconds: elapsed, slots, host_slots: here } = job;
+    const { cpu_seconds: cpu, slots, host_slots: here } = job;
+    const active = activeSeconds(job) ?? 0;
     const isKnown = others.length === 0 && slots === requested && here === slots;
-    return isKnown && cpu !== null && elapsed !== null && elapsed > 0 ? [cpu / elapsed] : [];
+    return isKnown && cpu !== null && active > 0 ? [cpu / active] : [];
   });
   if (busy.length < LEAST_RUNS) return null;
   const busiest = busy.reduce((most, one) => Math.max(most, one));

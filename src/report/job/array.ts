@@ -40,7 +40,8 @@ import { ClassCounts, type ClassCount, type Judges } from '../rules/judge';
 export const TASK_FIELDS: readonly FieldName[] = [
   ...(['task_id', 'host', 'owner', 'job_name', 'pe', 'slots', 'host_slots', 'granted_hosts'] as const),
   ...(['status', 'exit_status', 'signal', 'failed', 'submitted_at', 'started_at', 'ended_at', 'revision'] as const),
-  ...(['h_vmem', 'requests', 'request_order', 'wallclock_seconds', 'cpu_seconds', 'grid_engine', 'metrics'] as const),
+  ...(['h_vmem', 'requests', 'request_order', 'grid_engine', 'metrics'] as const),
+  ...(['wallclock_seconds', 'suspended_seconds', 'cpu_seconds'] as const),
   ...(['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_footprint'] as const),
 ];
 

@@ -82,6 +82,7 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
     started_at: sum.started_at,
     ended_at: sum.ended_at,
     wallclock_seconds: sum.wallclock_seconds,
+    suspended_seconds: sum.suspended_seconds,
     cpu_seconds: sum.cpu_seconds,
     processes: sum.processes,
     max_processes: null,

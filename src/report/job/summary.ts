@@ -24,7 +24,7 @@ import { renderWholeFit } from './parallel';
 import { blank, latestRun, renderTitle, renderWarning, statusText } from './run';
 import { renderTrend } from './running';
 import { jobLabel, onHost, renderSubmission } from './title';
-import { unlimitedText } from './usage';
+import { suspendedTime, unlimitedText } from './usage';
 
 const CHART_ROWS = 4;
 const BAR_WIDTH = 16;
@@ -80,6 +80,7 @@ export function measuredRows(whole: JobWhole, screen: Screen): readonly Measured
   const slots = total.host_slots ?? total.slots ?? 1;
   const limit = requestedTime(total);
   const elapsed = total.wallclock_seconds;
+  const suspended = suspendedTime(total);
   const time = limit === null || elapsed === null ? null : elapsed / limit;
   return [
     memoryRow('Memory', memoryHost.peak_rss, whole, screen),
@@ -100,6 +101,9 @@ export function measuredRows(whole: JobWhole, screen: Screen): readonly Measured
       share: time,
       tone: time === null || time < 1 ? 'good' : 'bad',
     },
+    ...(suspended === null
+      ? []
+      : [{ name: 'Suspended', requested: '', used: suspended, share: null, tone: 'good' } as const]),
   ];
 }
 
@@ -199,9 +203,9 @@ export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Di
   const { latest, whole, why, needs, next, state } = run;
   const { total } = whole;
   const fits = adviseRequest(needs, predictionOf(latest))?.kind === 'keep';
-  const [memory, ...others] = measuredRows(whole, screen);
-  const [cpu, time] = others.slice(-2);
-  const line = (name: string, row: Measured | undefined): string => {
+  const rows = measuredRows(whole, screen);
+  const line = (name: string, measured = name): string => {
+    const row = rows.find((one) => one.name === measured);
     const share = row?.share == null ? '' : `, ${formatPercent(row.share)} of ${row.requested}`;
     return `${name}: ${row?.used ?? 'unknown'}${share}`;
   };
@@ -213,9 +217,9 @@ export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Di
       screen.glyphs.ellipsis,
     ),
     truncate(`State: ${statusText(total, screen, state)}${cause}`, screen.width, screen.glyphs.ellipsis),
-    line('Elapsed', time),
-    line('CPU', cpu),
-    line('Memory', memory),
+    line('Elapsed', 'Time'),
+    line('CPU'),
+    line('Memory'),
     `Next time: ${next?.line ?? (fits ? 'no change' : 'unknown')}`,
   ];
 }

@@ -1,5 +1,5 @@
 import { H_VMEM } from '../../gridengine/memory-complex';
-import { cpuEfficiency, queueWait } from '../../record/efficiency';
+import { activeSeconds, cpuEfficiency, queueWait } from '../../record/efficiency';
 import type { JobRecord, MemoryRequest } from '../../record/record';
 import { limitOf, limitsKnown, requestOf } from '../../record/request';
 import {
@@ -18,15 +18,23 @@ import { SECTION_INDENT } from '../screen/layout';
 import { renderTable } from '../screen/table';
 import type { JobWhole } from './job-whole';
 
+/** Seconds. */
+const LEAST_SUSPENDED = 1;
+
 function cpu(record: JobRecord, screen: Screen): string | null {
   if (record.cpu_seconds === null) return null;
   const time = formatDuration(record.cpu_seconds);
   const share = cpuEfficiency(record);
-  if (share === null || record.wallclock_seconds === null) return time;
+  const active = activeSeconds(record);
+  if (share === null || active === null) return time;
   const slots = record.host_slots ?? record.slots ?? 1;
-  const over = `${formatDuration(record.wallclock_seconds)} ${screen.glyphs.times} ${slots} slot${slots === 1 ? '' : 's'}`;
+  const over = `${formatDuration(active)} ${screen.glyphs.times} ${slots} slot${slots === 1 ? '' : 's'}`;
   return `${time}, ${formatPercent(share)} of ${over}`;
 }
+
+/** null: hardly ever, or not known. */
+export const suspendedTime = ({ suspended_seconds: suspended }: JobRecord): string | null =>
+  (suspended ?? 0) < LEAST_SUSPENDED ? null : formatDuration(suspended ?? 0);
 
 function processes(record: JobRecord): string | null {
   if (record.processes === null) return null;
@@ -75,6 +83,7 @@ export function consumption(record: JobRecord, isOnly: boolean, screen: Screen):
   const wait = isOnly ? queueWait(record) : null;
   const all: readonly (readonly [string, string | null])[] = [
     ['CPU time', cpu(record, screen)],
+    ['suspended', suspendedTime(record)],
     ['processes', processes(record)],
     ['I/O', transfer(record.read_bytes, record.written_bytes)],
     ['I/O by calls', transfer(record.read_chars, record.written_chars, ' (with page cache)')],

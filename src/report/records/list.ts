@@ -34,7 +34,8 @@ export const LIST_FIELDS: readonly FieldName[] = [
   ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'status', 'trust', 'revision'] as const),
   ...(['owner', 'job_name', 'queue', 'project', 'pe', 'slots', 'host_slots'] as const),
   ...(['submitted_at', 'started_at', 'ended_at', 'exit_status', 'signal', 'failed', 'grid_engine'] as const),
-  ...(['h_vmem', 'requests', 'request_order', 'peak_rss', 'wallclock_seconds', 'cpu_seconds', 'samples'] as const),
+  ...(['h_vmem', 'requests', 'request_order', 'peak_rss', 'samples'] as const),
+  ...(['wallclock_seconds', 'suspended_seconds', 'cpu_seconds'] as const),
 ];
 
 function totalGauges(totals: Totals, screen: Screen): Gauge[] {

@@ -2,7 +2,7 @@ import { GIB } from '../../base/units';
 import { largestOfKnown } from '../../base/known';
 import { categoryRequests, requestedSeconds, type CategoryRequest } from '../../gridengine/category-requests';
 import { countedByExecd } from '../../record/cause';
-import { cpuEfficiency, DERIVED_HELP, memoryEfficiency, queueWait } from '../../record/efficiency';
+import { activeSeconds, cpuEfficiency, DERIVED_HELP, memoryEfficiency, queueWait } from '../../record/efficiency';
 import { FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
 import { shareOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
@@ -100,8 +100,9 @@ function neededShare(subject: Subject): number | null {
   return latestShare.share;
 }
 
-function busySlots({ record: { cpu_seconds: cpu, wallclock_seconds: elapsed } }: Subject): number | null {
-  return cpu === null || elapsed === null || elapsed <= 0 ? null : cpu / elapsed;
+function busySlots({ record }: Subject): number | null {
+  const active = activeSeconds(record);
+  return record.cpu_seconds === null || active === null || active <= 0 ? null : record.cpu_seconds / active;
 }
 
 /**
@@ -109,8 +110,9 @@ function busySlots({ record: { cpu_seconds: cpu, wallclock_seconds: elapsed } }:
  */
 function runnableThreads(subject: Subject): number | null {
   const busy = busySlots(subject);
-  const { wallclock_seconds: elapsed, metrics } = subject.record;
-  return busy === null || elapsed === null ? null : busy + (metrics.taskstats_cpu_delay_seconds ?? 0) / elapsed;
+  const active = activeSeconds(subject.record);
+  const waited = subject.record.metrics.taskstats_cpu_delay_seconds ?? 0;
+  return busy === null || active === null ? null : busy + waited / active;
 }
 
 /** The most memory in swap. The peaks show it only where memory was swapped out while it grew, not later on. */
@@ -165,10 +167,13 @@ const DERIVED: Readonly<Record<string, Fact>> = {
   held_limit_bytes: fact(numberType('bytes'), 'memory that its request allows on that host', ({ memory }) =>
     limitOf(memory),
   ),
-  busy_slots: fact(numberType('count'), 'CPU time over elapsed time: slots that computed, on average', busySlots),
+  active_seconds: fact(numberType('seconds'), 'elapsed time without that in which it was suspended', ({ record }) =>
+    activeSeconds(record),
+  ),
+  busy_slots: fact(numberType('count'), 'CPU time over active_seconds: slots that computed, on average', busySlots),
   runnable_threads: fact(
     numberType('count'),
-    'CPU time and time that its threads waited for a CPU, over elapsed time: those that ran or could have, on average, whatever else the host did; without exit records and over several hosts busy_slots',
+    'CPU time and time that its threads waited for a CPU, over active_seconds: those that ran or could have, on average, whatever else the host did; without exit records and over several hosts busy_slots',
     runnableThreads,
   ),
   idle_slots: fact(numberType('count'), 'its slots minus busy_slots; 0 where it kept more busy', (subject) => {

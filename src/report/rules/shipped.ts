@@ -36,24 +36,24 @@ cost = "host_slots * wallclock_seconds * gpu_idle_seconds / gpu_held_time_second
 
 [oversubscribed]
 severity = "medium"
-when = "wallclock_seconds >= 10s and runnable_threads > 120% * host_slots and runnable_threads - host_slots >= 0.5"
+when = "active_seconds >= 10s and runnable_threads > 120% * host_slots and runnable_threads - host_slots >= 0.5"
 evidence = "{runnable_threads} threads ran or waited for a CPU on average; slots granted: {host_slots}"
 hint = "request as many slots as it has threads, or start as many threads as it has slots (OMP_NUM_THREADS=$NSLOTS)"
-cost = "max(0, busy_slots - host_slots) * wallclock_seconds"
+cost = "max(0, busy_slots - host_slots) * active_seconds"
 
 [serial]
 severity = "medium"
-when = "host_slots >= 2 and wallclock_seconds >= 10s and runnable_threads >= 0.7 and runnable_threads < 1.2"
+when = "host_slots >= 2 and active_seconds >= 10s and runnable_threads >= 0.7 and runnable_threads < 1.2"
 evidence = "used one slot of {host_slots} ({busy_slots} busy on average)"
 hint = "request one slot with the same total memory, or tell the program to use them all ($NSLOTS)"
-cost = "idle_slots * wallclock_seconds"
+cost = "idle_slots * active_seconds"
 
 [idle-cores]
 severity = "medium"
-when = "wallclock_seconds >= 10s and host_slots - runnable_threads >= 0.9 and runnable_threads < 50% * host_slots and not (host_slots >= 2 and runnable_threads >= 0.7 and runnable_threads < 1.2)"
+when = "active_seconds >= 10s and host_slots - runnable_threads >= 0.9 and runnable_threads < 50% * host_slots and not (host_slots >= 2 and runnable_threads >= 0.7 and runnable_threads < 1.2)"
 evidence = "kept {busy_slots} of {host_slots} slots busy ({cpu_efficiency})"
 hint = "find what it waits for; of several slots request fewer, with as much memory"
-cost = "idle_slots * wallclock_seconds"
+cost = "idle_slots * active_seconds"
 
 [memory-far-below]
 severity = "medium"
@@ -66,10 +66,10 @@ cost = "(limit_bytes - needed_bytes) * wallclock_seconds"
 [io-bound]
 severity = "medium"
 requires = ["storage_wait_seconds"]
-when = "wallclock_seconds >= 1min and cpu_efficiency < 50% and storage_wait_seconds > cpu_seconds"
+when = "active_seconds >= 1min and cpu_efficiency < 50% and storage_wait_seconds > cpu_seconds"
 evidence = "waited {storage_wait_seconds} for storage and computed {cpu_seconds}"
 hint = "read and write fewer and larger pieces, or use the node's own disk ($TMPDIR)"
-cost = "min(storage_wait_seconds, idle_slots * wallclock_seconds)"
+cost = "min(storage_wait_seconds, idle_slots * active_seconds)"
 
 [swarm]
 severity = "low"

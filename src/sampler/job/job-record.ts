@@ -185,6 +185,7 @@ function sampledFields(
         ? null
         : seconds(Math.max(0, observation.firstSampleMs - observation.startMs)),
     rss_byte_seconds: Math.round(observation.rssByteMs / 1000),
+    suspended_seconds: seconds(observation.suspendedMs),
     series: {
       start: new Date(Math.round(series.startMs)).toISOString(),
       step_seconds: series.stepMs / 1000,

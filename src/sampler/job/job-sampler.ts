@@ -3,7 +3,7 @@ import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import { mergedPages } from '../../sources/proc/ksm';
 import type { DescriptorBudget } from '../../sources/proc/process-files';
-import { integer, map, nullable, number, object, type ValueOf } from '../../base/shape';
+import { boolean, integer, map, nullable, number, object, type ValueOf } from '../../base/shape';
 import type { StoredSample } from '../node-store/sample-table';
 import type { ProcessEvent } from '../listener/process-table';
 import {
@@ -56,6 +56,7 @@ const SAMPLING = object({
   samples: integer(0),
   longestGapMs: number(0),
   rssByteMs: number(0),
+  suspendedMs: number(0),
   maxProcesses: integer(0),
   maxThreads: integer(0),
 });
@@ -89,6 +90,7 @@ export const SAVED_SAMPLER = object({
   processes: SAVED_PROCESSES,
   sampling: SAMPLING,
   lastRss: number(0),
+  lastStopped: boolean,
   gone: SAVED_SUMS,
   before: map(SAVED_COUNTERS, { key: /^\d+\.\d+$/, what: 'process', most: 2 ** 22 }),
   lineage: nullable(SAVED_LINEAGE),
@@ -102,6 +104,7 @@ const NO_SAMPLING: Sampling = {
   samples: 0,
   longestGapMs: 0,
   rssByteMs: 0,
+  suspendedMs: 0,
   maxProcesses: 0,
   maxThreads: 0,
 };
@@ -154,6 +157,7 @@ export class JobSampler {
   private readonly processes: JobProcesses;
   private readonly sampling: { -readonly [Name in keyof Sampling]: Sampling[Name] };
   private lastRss: number;
+  private lastStopped: boolean;
   /** Figures of processes that have gone, as far as no living process has taken them over. */
   private gone: Sums;
   /** Counters of the last tick. */
@@ -184,6 +188,7 @@ export class JobSampler {
     this.images = new ForkedImages(saved?.images);
     this.sampling = { ...(saved?.sampling ?? NO_SAMPLING) };
     this.lastRss = saved?.lastRss ?? 0;
+    this.lastStopped = saved?.lastStopped ?? false;
     this.gone = saved?.gone ?? NO_SUMS;
     this.before = new Map(Object.entries(saved?.before ?? {}));
     this.sums = totals(this.gone, this.before);
@@ -369,6 +374,7 @@ export class JobSampler {
       processes: this.processes.save(),
       sampling: { ...this.sampling },
       lastRss: this.lastRss,
+      lastStopped: this.lastStopped,
       gone: this.gone,
       before: Object.fromEntries(this.before),
       lineage: this.lineage?.save() ?? null,
@@ -388,18 +394,20 @@ export class JobSampler {
 
   private takeSample(readings: TickReadings): void {
     const { sampling } = this;
-    const { atMs, rss, memory, counters } = readings;
+    const { atMs, rss, memory, counters, stopped } = readings;
     const gap = Math.max(0, atMs - (sampling.lastSampleMs ?? atMs));
     const pending = memory.some((reading) => reading.pending);
     const open = this.images.see(memory, new Set(pending ? this.processes.workers() : []), gap);
     sampling.longestGapMs = Math.max(sampling.longestGapMs, gap);
     sampling.rssByteMs += ((rss + this.lastRss) / 2) * gap;
+    sampling.suspendedMs += ((Number(stopped) + Number(this.lastStopped)) / 2) * gap;
     sampling.firstSampleMs ??= atMs;
     sampling.lastSampleMs = atMs;
     sampling.samples++;
     sampling.maxProcesses = Math.max(sampling.maxProcesses, counters.size);
     sampling.maxThreads = Math.max(sampling.maxThreads, readings.threads);
     this.lastRss = rss;
+    this.lastStopped = stopped;
     addToSeries(this.series, atMs, rss, open);
     const { cpu, readBytes, writtenBytes } = this.sums;
     addOthers(this.series, atMs, {

@@ -39,6 +39,8 @@ export interface TickReadings {
   readonly strangers: readonly number[];
   /** The job has processes, and none of them has run since the tick before. */
   readonly asleep: boolean;
+  /** All processes of the job are stopped by a signal, as Grid Engine suspends a job. */
+  readonly stopped: boolean;
 }
 
 /**
@@ -62,6 +64,9 @@ export class Tick {
   private failedReads = 0;
   /** Processes that have not run since the tick before. */
   private resting = 0;
+  private stopped = 0;
+  /** Living processes that are not stopped. */
+  private going = 0;
   private readonly pageSize: number;
 
   constructor(
@@ -173,6 +178,7 @@ export class Tick {
       failedReads,
       strangers: this.job.strangers,
       asleep: this.resting > 0 && this.resting === counters.size && this.gone.size === 0,
+      stopped: this.stopped > 0 && this.going === 0,
     };
   }
 
@@ -198,6 +204,7 @@ export class Tick {
     if (rest === null || !statm?.size) return false;
     rest.ticks++;
     this.resting++;
+    this.going++;
     let { reading, sample } = rest;
     // A sleeping process can only lose pages: the kernel may reclaim them.
     const lost = reading.rss - statm.resident * this.pageSize;
@@ -228,6 +235,7 @@ export class Tick {
   /** It is there, but no descriptor was free. Taken for gone, it would count twice once it can be read again. */
   private takeUnread(process: JobProcess): void {
     this.failedReads++;
+    this.going++;
     if (process.counters !== null) this.counters.set(process.id, process.counters);
   }
 
@@ -238,6 +246,8 @@ export class Tick {
     process.parent = counters.parent;
     process.threads = stat.threads;
     this.sums.threads += stat.threads;
+    if (stat.state === 'T') this.stopped++;
+    else if (!isDead(stat) || stat.threads > 1) this.going++;
     return counters;
   }
 

@@ -142,6 +142,27 @@ export function questionsSuite(open: OpenViews, lacking: readonly string[] = [])
       assert.deepEqual(waits.map(Object.values), [[null]]);
     });
 
+    it('leave the time in which a job was suspended out of its CPU efficiency', async (t) => {
+      const { store, ask } = await open(t);
+      const half = { cpu_seconds: 900, wallclock_seconds: 3600, host_slots: 1 };
+      await store.merge([
+        job(1, AT, { ...half, suspended_seconds: 1800 }),
+        job(2, AT, { ...half, suspended_seconds: 4000 }),
+        job(3, AT, { ...half, suspended_seconds: null }),
+      ]);
+      const rows = await ask('SELECT suspended_seconds, cpu_efficiency FROM jobs ORDER BY job_id');
+      assert.deepEqual(
+        rows.map((row) => Object.values(row).map(plain)),
+        [
+          [1800, 0.5],
+          [4000, null],
+          [null, 0.25],
+        ],
+      );
+      const { totals } = await store.records({ since: 0, until: AT + 1 });
+      assert.equal(totals.slot_seconds, 1800 + 0 + 3600);
+    });
+
     it('can be read with the largest values that a user may hand in', async (t) => {
       const { store, ask } = await open(t);
       await store.merge([job(1, AT, { trust: 'self-reported', ...LARGEST_VALUES })]);

@@ -57,6 +57,7 @@ const samples: Readonly<Record<string, JobReport>> = {
   'reserving-only-killed': reportOf(
     asRuns([{ ...reservingOnly, exit_status: 137, signal: 9, failed: 100, grid_engine: tenMinutesOf({}) }]),
   ),
+  'suspended-for-an-hour': reportOf(asRuns([{ ...ordinary, cpu_seconds: 5130, suspended_seconds: 3600.4 }])),
   'killed-at-limit': reportOf(asRuns([killedAtLimit])),
   unsampled: reportOf(asRuns([unsampled])),
   'only-its-accounting-line': reportOf(

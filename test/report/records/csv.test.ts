@@ -40,7 +40,7 @@ describe('renderCsv', () => {
         'peak_process_vmem_sources,peak_process_vmem_at,peak_process_vmem_command,' +
         'peak_footprint_lower_bytes,peak_footprint_upper_bytes,peak_footprint_slack_bytes,' +
         'peak_footprint_proved,peak_footprint_exact,peak_footprint_open,peak_footprint_sources,' +
-        'peak_footprint_at,peak_footprint_command,wallclock_seconds,cpu_seconds,cpu_efficiency,' +
+        'peak_footprint_at,peak_footprint_command,wallclock_seconds,suspended_seconds,cpu_seconds,cpu_efficiency,' +
         'memory_efficiency,queue_wait_seconds,processes,max_processes,max_threads,read_bytes,written_bytes,' +
         'read_chars,written_chars,claimed_by_tree_only,claimed_by_group_only,samples,interval_seconds,' +
         'longest_gap_seconds,unobserved_start_seconds,rss_byte_seconds,sampler_cpu_seconds,' +

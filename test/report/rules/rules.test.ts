@@ -197,6 +197,12 @@ describe('the shipped rules', () => {
     }
   });
 
+  it('do not call a slot idle while the job was suspended', () => {
+    const suspended = { ...usual, cpu_seconds: 4 * 850, suspended_seconds: 2700 };
+    assert.deepEqual(foundNames(judge(rules, [suspended], null)), []);
+    assert.deepEqual(foundNames(judge(rules, [{ ...suspended, suspended_seconds: 0 }], null)), ['serial']);
+  });
+
   it('find swapping by any figure that shows swap', () => {
     for (const record of [
       { ...usual, peak_rss_swap: openBracket(9 * GIB, null, null) },

@@ -54,6 +54,7 @@ function tick(pids: readonly number[], rss = 0): TickReadings {
     failedReads: 0,
     strangers: [],
     asleep: false,
+    stopped: false,
   };
 }
 

@@ -48,6 +48,7 @@ function observation(changes: Partial<Observation> = {}): Observation {
     samples: 63,
     longestGapMs: 1010,
     rssByteMs: 300 * MIB * 62_000,
+    suspendedMs: 0,
     sums: { ...NO_SUMS, cpu: 1_300, readBytes: 4096, writtenBytes: 8192, readChars: 5000, writtenChars: 9000 },
     maxProcesses: 3,
     maxThreads: 9,

@@ -88,6 +88,26 @@ describe('the sampler of a job', () => {
     assert.equal(Math.max(...filled(sampler.observation().series)), 3000 * KIB);
   });
 
+  it('counts the time in which all processes are stopped as suspended, half of a step at either end', () => {
+    const { sampler, tree, at, successor } = newJob();
+    sampler.start(100, START);
+    tree.set(101, { ppid: 100 });
+    at(0);
+    tree.set(100, { state: 'T' });
+    at(1);
+    assert.equal(sampler.observation().suspendedMs, 0);
+    tree.set(101, { state: 'T' });
+    at(2);
+    tree.set(101, { state: 'Z' });
+    at(3);
+    assert.equal(sampler.observation().suspendedMs, 1500);
+    const next = successor();
+    tree.set(100, { state: 'S' });
+    next.tick(START + 5000, false);
+    next.tick(START + 9000, false);
+    assert.equal(next.observation().suspendedMs, 2500);
+  });
+
   it('counts a process once that ended after two sweeps, before either was settled, with all its I/O', () => {
     const { sampler, tree } = newJob();
     sampler.start(100, START);

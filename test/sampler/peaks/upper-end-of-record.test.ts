@@ -38,6 +38,7 @@ function observation(lineage: LineageSeen | null): Observation {
     samples: 1,
     longestGapMs: 0,
     rssByteMs: 0,
+    suspendedMs: 0,
     sums: NO_SUMS,
     maxProcesses: 1,
     maxThreads: 1,

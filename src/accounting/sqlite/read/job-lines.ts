@@ -7,7 +7,7 @@ import { inOrder, endOrStart, type JobLine, type JobLinesAnswer } from '../../jo
 import { rowPlan } from '../../row';
 import type { JobLinesWanted, RecordFilter } from '../../store';
 import type { Span } from '../../sums/periods';
-import { GRID_ENGINE, HELD_BYTES, SELF_REPORTED, SLOTS } from '../../sums/fact-columns';
+import { ACTIVE, GRID_ENGINE, HELD_BYTES, SELF_REPORTED, SLOTS } from '../../sums/fact-columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
 import { pageQuery, recordIn, selected } from './queries';
@@ -37,7 +37,7 @@ const ofJobs = ({ sql }: Condition): string =>
 const JOB = 'r.cluster_id, r.job_id, r.submitted_at / 1000';
 
 /** As `isBusyKnown` and `unusedByteSeconds` (job-line.ts). */
-const BUSY = 'r.cpu_ms IS NOT NULL AND r.wallclock_ms > 0';
+const BUSY = `r.cpu_ms IS NOT NULL AND ${ACTIVE} > 0`;
 const UNUSED = `max(0, r.requested_bytes - ${HELD_BYTES}) * (r.wallclock_ms / 1000.0)`;
 
 export const sumsQuery = (condition: Condition): string =>
@@ -45,7 +45,7 @@ export const sumsQuery = (condition: Condition): string =>
     sum(r.trust = ${SELF_REPORTED}), group_concat(DISTINCT r.request_complex_id),
     count(DISTINCT r.owner_id), min(r.owner_id), count(DISTINCT r.host_id), min(r.host_id),
     max(r.wallclock_ms), max(r.limit_bytes), max(${GRID_ENGINE}),
-    sum(CASE WHEN ${BUSY} THEN r.cpu_ms * 1.0 END), sum(CASE WHEN ${BUSY} THEN r.wallclock_ms * 1.0 * ${SLOTS} END), sum(${UNUSED}), max(r.slots)
+    sum(CASE WHEN ${BUSY} THEN r.cpu_ms * 1.0 END), sum(CASE WHEN ${BUSY} THEN ${ACTIVE} * 1.0 * ${SLOTS} END), sum(${UNUSED}), max(r.slots)
   ${ofJobs(condition)} GROUP BY ${JOB} ORDER BY ${JOB}`;
 
 type Sums = readonly [

@@ -40,6 +40,7 @@ const part = fc.record({
   slots: orNull(fc.integer({ min: 1, max: 4 })),
   host_slots: orNull(fc.integer({ min: 1, max: 4 })),
   wallclock_seconds: orNull(fc.integer({ min: 0, max: 5000 }).map((ms) => ms / 1000)),
+  suspended_seconds: fc.constantFrom(null, 0, 1.25, 9),
   cpu_seconds: orNull(fc.integer({ min: 0, max: 5000 }).map((ms) => ms / 1000)),
   h_vmem: orNull(
     fc
