@@ -6,13 +6,13 @@ import {
   requestedSeconds,
   type CategoryRequest,
 } from '../../gridengine/category-requests';
-import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
 import { complexOf, limitOf, limitsCgroup, requestOf } from '../../record/request';
 import type { Prediction } from './class-advice';
 import { adviseRequest, HEADROOM, neededPerSlot, roundRequest, slotsOf, type Advice } from './advice';
 import { formatBytes, formatDuration, formatPercent } from '../format/units';
 import type { Cause } from '../why/hypothesis';
+import type { Trial } from '../why/large-request';
 import type { Why } from '../why/why';
 
 /** What to ask for next time: a whole line, and why each part of it is as it is. */
@@ -83,11 +83,11 @@ function timeParts(requests: Asked, causes: readonly Cause[]): Part[] {
   });
 }
 
-/** The kernel refuses memory at s_vmem where that is lower than h_vmem; mem_limit and h_rss can be a cgroup's limit. */
+/** The kernel refuses memory at the lowest of h_vmem and these; mem_limit and h_rss can be a cgroup's limit. */
 const MEMORY: Partial<Readonly<Record<Cause, readonly string[]>>> = {
   s_vmem: ['s_vmem'],
   'resident-memory': ['h_rss', 's_rss'],
-  'refused-memory': ['s_vmem'],
+  'refused-memory': ['s_vmem', 'h_data', 's_data'],
   'cgroup-out-of-memory': ['mem_limit', 'h_rss'],
 };
 
@@ -96,7 +96,7 @@ function isGroupLimitedOtherwise(record: JobRecord, bytes: number | null): boole
   return record.metrics.cgroup_memory_limit_bytes !== undefined && (bytes === null || !limitsCgroup(record, bytes));
 }
 
-function memoryParts(records: readonly JobRecord[], requests: Asked, causes: readonly Cause[]): Part[] {
+function memoryParts(records: readonly JobRecord[], requests: Asked, causes: readonly Cause[]): Trial[] {
   // systemd gets h_rss as it was typed, and other complexes by their limit.
   const ofGroup = (complex: string): boolean =>
     !records.some((record) => {
@@ -115,7 +115,8 @@ function memoryParts(records: readonly JobRecord[], requests: Asked, causes: rea
     const asked = records.reduce((most, { requests: all }) => Math.max(most, all[complex]?.request_bytes ?? 0), typed);
     if (asked <= 0) return [];
     const reason = `${complex}: ${RAISE} times the limit; the refused amount is not recorded`;
-    return [{ text: `${complex}=${roundRequest(asked * RAISE).text}`, reason }];
+    const { bytes, text } = roundRequest(asked * RAISE);
+    return [{ bytes, text: `${complex}=${text}`, reason }];
   });
 }
 
@@ -152,11 +153,6 @@ function isElsewhere(cause: Cause, records: readonly JobRecord[]): boolean {
   return records.some((record) => isGroupLimitedOtherwise(record, limitOf(record)));
 }
 
-const bytesOf = ({ text }: Part): number => {
-  const parsed = parseMemorySize(text.slice(text.indexOf('=') + 1));
-  return parsed.ok ? parsed.value : 0;
-};
-
 /**
  * A whole `-l` line that would have been enough, from all hosts and tasks of a job: per slot or per job as the complex
  * is consumed, never less than was measured. `predicted`: the prediction from past runs of its kind. null: nothing can
@@ -169,17 +165,20 @@ export function nextTime(
 ): NextTime | null {
   const causes = [...new Set(whys.flatMap((why) => why?.causes ?? []))];
   const requests = askedBy(records);
-  const memories = memoryParts(records, requests, causes);
+  const raised = memoryParts(records, requests, causes);
+  const isOwn = ({ text }: Trial): boolean => records.some((record) => text.startsWith(`${complexOf(record)}=`));
+  const memories = raised.filter((part) => !isOwn(part));
   const parts = [...memories, ...timeParts(requests, causes)];
   const advice = adviseRequest(records, predicted);
   const elsewhere = advice?.guess === true && causes.length > 0 && causes.every((cause) => isElsewhere(cause, records));
   const measured = advice === null || advice.kind === 'keep' || elsewhere ? null : advice;
-  const tried = whys.find((why) => why?.trial)?.trial ?? null;
+  const tried = whys.find((why) => why?.trial)?.trial ?? raised.find(isOwn) ?? null;
   const trial =
     tried !== null && (measured === null || tried.bytes * measured.slots > measured.totalBytes) ? tried : null;
   const memory = trial === null ? measured : null;
   if (memory === null && trial === null && parts.length === 0) return null;
-  const before = trial ?? (memory === null ? unchangedMemory(records, Math.max(0, ...memories.map(bytesOf))) : null);
+  const before =
+    trial ?? (memory === null ? unchangedMemory(records, Math.max(0, ...memories.map(({ bytes }) => bytes))) : null);
   const others = [...(before === null ? [] : [before]), ...parts];
   const request = [...(memory === null ? [] : [memory.request]), ...others.map(({ text }) => text)].join(',');
   return {

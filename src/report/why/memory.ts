@@ -1,7 +1,7 @@
 import { AFTER_SIGNAL } from '../../gridengine/failed-code';
 import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd, countedByGridEngine, oomKills } from '../../record/cause';
 import { judgedEnd, measuredUpper, shareOf } from '../../record/peak-figure';
-import { enforcersOf, limitsAddressSpace } from '../../gridengine/memory-complex';
+import { limitsAddressSpace } from '../../gridengine/memory-complex';
 import { DIALECT_FACTS, memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/dialect';
 import { requestedMemory } from '../../gridengine/category-requests';
 import type { Bracket, JobRecord } from '../../record/record';
@@ -190,26 +190,23 @@ interface Refusing {
   readonly complex: string;
   /** null: none, or none known. */
   readonly limit: number | null;
-  /** Address space; where that is unknown, memory, by Grid Engine's figure if no peak was measured. */
+  /** Address space, of RLIMIT_DATA what is resident; where unknown, memory, by Grid Engine's figure if not measured. */
   readonly used: number | null;
 }
 
-/** RLIMIT_AS: the lower of s_vmem and h_vmem; without either RLIMIT_DATA, where the job's memory complex sets that. */
+/** The lowest of the limits of each process: RLIMIT_AS (h_vmem, s_vmem) and RLIMIT_DATA (h_data, s_data). */
 function refusing(end: BadEnd): Refusing {
   const { subject } = end;
-  const soft = requestedBytes(end, subject, 's_vmem');
-  const hard = addressSpaceLimit(end);
-  const used = needOf(subject)?.bytes ?? countedByExecd(subject);
-  const complex = complexOf(subject);
-  if ((soft ?? hard ?? 0) <= 0 && enforcersOf(complex).includes('rlimit_data'))
-    return { complex, limit: limitOf(subject), used };
-  const isHard = soft === null || (hard !== null && hard <= soft);
-  const space = subject.peak_process_vmem;
-  return {
-    complex: isHard ? 'h_vmem' : 's_vmem',
-    limit: isHard ? hard : soft,
-    used: space === null ? used : judgedEnd(space),
-  };
+  const limits = ['h_vmem', 's_vmem', 'h_data', 's_data'].map((complex) => ({
+    complex,
+    limit: complex === 'h_vmem' ? addressSpaceLimit(end) : requestedBytes(end, subject, complex),
+  }));
+  const height = ({ limit }: { limit: number | null }): number => (limit === null || limit <= 0 ? Infinity : limit);
+  const { complex, limit } = limits.reduce((lowest, one) => (height(one) < height(lowest) ? one : lowest));
+  const peaks = [subject.peak_process_vmem, limitsAddressSpace(complex) ? null : subject.peak_rss];
+  const known = peaks.flatMap((peak) => (peak === null ? [] : [judgedEnd(peak)]));
+  const used = known.length > 0 ? Math.min(...known) : (needOf(subject)?.bytes ?? countedByExecd(subject));
+  return { complex, limit, used };
 }
 
 /** Whether a process came so close to its limit that refused memory, which leaves no trace, may have ended it. */

@@ -100,6 +100,10 @@ describe('nextTime', () => {
     assert.equal(lineOf(refused), 'qsub -l h_vmem=4G,s_vmem=3G');
     const low = { ...refused, h_vmem: { request_bytes: 2.1 * GIB, limit_bytes: 2.1 * GIB, per: 'slot' } as const };
     assert.match(lineOf(low) ?? '', /^qsub -l h_vmem=(3|3\.2)G,s_vmem=3G$/);
+    assert.equal(lineOf({ ...refused, h_vmem: null }), 'qsub -l s_vmem=3G');
+    const { s_vmem: limit } = sVmemOf2G;
+    const data = openBracket(1.95 * GIB, null, null);
+    assert.equal(lineOf({ ...refused, requests: { h_data: limit }, peak_rss: data }), 'qsub -l h_vmem=4G,h_data=3G');
   });
 
   it('raises the request that was the limit of the cgroup', () => {

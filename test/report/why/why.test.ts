@@ -164,6 +164,12 @@ const TABLE: readonly Row[] = [
     'far below h_data',
     { exit_status: 1, h_vmem: null, requests: { h_data: TWO_GIB } },
   ],
+  [
+    'refused-memory',
+    'undecidable',
+    'two processes that reach h_data only together',
+    { exit_status: 1, ...held(1.9 * GIB), ...space(1.2 * GIB), requests: { h_data: TWO_GIB } },
+  ],
   ['refused-memory', 'contradicted', 'no limit', { exit_status: 1, h_vmem: null }],
   ['refused-memory', 'contradicted', 'a kill is no refusal', { ...KILLED, ...space(3.9 * GIB) }],
 
@@ -487,7 +493,8 @@ describe('the sentence about a bad end', () => {
       { exit_status: 3, peak_process_vmem: provedBracket(3 * GIB, 3.9 * GIB, null, 'sim') },
       { ...unseen, ...held(3.9 * GIB) },
       { ...unseen, peak_rss: null, peak_rss_swap: null, ...asked('', { maxvmem_bytes: 3.9 * GIB }) },
-      { exit_status: 1, ...held(1.9 * GIB), h_vmem: null, requests: { h_data: TWO_GIB } },
+      { exit_status: 1, ...held(1.9 * GIB), ...space(2.1 * GIB), h_vmem: null, requests: { h_data: TWO_GIB } },
+      { exit_status: 1, ...held(1.9 * GIB), ...space(2.1 * GIB), requests: { s_data: TWO_GIB } },
     ];
     for (const end of nearly)
       assertSentence(end, 'possible', ['refused-memory', 'own-error'], /Evidence needed: the program's own/);
