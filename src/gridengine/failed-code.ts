@@ -32,7 +32,7 @@ const table: readonly (readonly [number, string, boolean | null])[] = [
   [24, 'ran, and is to be migrated (checkpointing)', true],
   [25, 'to be scheduled again', true],
   [26, 'an output file could not be opened', false],
-  [27, 'the requested shell was not found', false],
+  [27, 'its shell or program was not found', false],
   [28, 'could not change to the working directory', false],
   [29, 'AFS could not be set up', false],
   [30, 'the job, or a hook, returned the application error 100', true],

@@ -95,5 +95,8 @@ export function signalled(end: BadEnd): Hypothesis {
     return judged.consistent(1, 'a process of the job was killed and its shell was not', "the job's own output");
   return end.signal === SIGKILL
     ? judged.undecidable('the sender of a SIGKILL is not recorded', "the job's own output")
-    : judged.consistent(1, `it ended ${endedBy(end)}, which neither Grid Engine nor the kernel sends by itself`);
+    : judged.consistent(
+        1,
+        `it ended ${endedBy(end)}, which Grid Engine sends only by a terminate_method of the queue or NOTIFY_KILL`,
+      );
 }

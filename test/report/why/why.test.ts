@@ -429,7 +429,7 @@ describe('the sentence about a bad end', () => {
       { exit_status: 0, failed: 27 },
       'certain',
       ['never-ran'],
-      /the shell of qsub -S or of the queue, its starter_method,/,
+      /^It never ran: its shell or program was not found on node07 .*: the shell of qsub -S or of the queue,/,
     );
     assertSentence(
       { exit_status: 0, failed: 15 },
@@ -484,6 +484,12 @@ describe('the sentence about a bad end', () => {
       /a process \(java\) had reached at least 3\.99 GiB of the 4 GiB/,
     );
     assertSentence({ exit_status: 3 }, 'likely', ['own-error'], /exit status 3; it had used 30 % of h_vmem/);
+    assertSentence(
+      bySignal(15),
+      'likely',
+      ['signalled'],
+      /sends only by a terminate_method of the queue or NOTIFY_KILL/,
+    );
     assertSentence({ exit_status: 127 }, 'likely', ['own-error'], /a shell did not find a command/);
   });
 
