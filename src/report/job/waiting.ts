@@ -34,7 +34,7 @@ const isNumber = (text: string): boolean => parseMemorySize(text).ok;
 /** "195.9 GiB" for 195.852G; a value that is not memory stays as it is. */
 function offered(value: string, screen: Screen): string {
   const isMemory = /^[\d.]+[kmgt]$/i.test(value);
-  return isMemory ? formatBytes(amountOf(value)) : screen.safe(value);
+  return isMemory ? formatBytes(amountOf(value)) : screen.safe(value.replace(/\.0+$/, ''));
 }
 
 const requestOf = ({ requests }: UnfinishedJob, complex: string): string | null =>
@@ -77,6 +77,10 @@ function offerSentence(offers: readonly Offer[], job: UnfinishedJob, screen: Scr
   if (!isNumber(best.value)) return `${wanted} does not fit ${listed(names, screen)}.`;
   if (best.source === 'fixed')
     return `${wanted} does not fit ${kind === 'cluster' ? 'the cluster' : listed(names, screen)}: set to ${offered(best.value, screen)}.`;
+  const isMore = request !== null && job.pe === null && amountOf(best.value) > amountOf(request) * PRINTED;
+  // A complex whose value must be equal, such as num_proc.
+  if (best.source === 'load' && isMore)
+    return `${wanted} does not fit ${listed(names, screen)}: ${screen.safe(name)} has ${offered(best.value, screen)}.`;
   const hosts = kind === 'host' && complex === job.complex ? job.hosts : [];
   const total = hosts.find((host) => host.name === name)?.capacity ?? null;
   const of = total === null ? '' : ` of ${formatRequested(total)}`;
