@@ -39,10 +39,13 @@ export function enforcedLimit({ failed, grid_engine: account }: JobRecord): stri
   return by.startsWith(BY_EXECD) ? `deleted by ${by}` : null;
 }
 
+/** `failed` codes of a run that another follows: whoever asked for that (qmod -rj) is `deleted_by`, too. */
+const RUNS_AGAIN: ReadonlySet<number | null> = new Set([24, 25]);
+
 /** Who deleted the job (qdel); null: nobody, or Grid Engine does not say who. */
-export function deletedBy({ grid_engine: account }: JobRecord): string | null {
+export function deletedBy({ failed, grid_engine: account }: JobRecord): string | null {
   const by = account?.deleted_by ?? '';
-  return by === '' || by.startsWith(BY_EXECD) ? null : by;
+  return by === '' || RUNS_AGAIN.has(failed) || by.startsWith(BY_EXECD) ? null : by;
 }
 
 /** `failed` codes of a job that died by a signal: Grid Engine enforced a limit by SIGKILL, or any other signal. */

@@ -463,6 +463,9 @@ describe('the sentence about a bad end', () => {
       ['deleted'],
       /^It was deleted: Grid Engine says that bob deleted it\.$/,
     );
+    // qmod -rj on Open Cluster Scheduler.
+    const again = { ...KILLED, failed: 25, ...asked('', { deleted_by: 'bob' }) };
+    assertSentence(again, 'certain', ['rescheduled'], /Grid Engine says failed 25: to be scheduled again\.$/);
     const result = whyEnded([{ ...modest, ...AFTER_SIGNAL, ...asked('', { deleted_by: '\u001b[31mbob' }) }], {
       safe: (text) => text.replace(/\p{C}/gu, '?'),
       clock: (time) => time,
