@@ -46,10 +46,11 @@ const QUOTA = /\bcannot run (?:in queue instance ".*" )?because (?:it )?exceeds 
 const DROPPED = /^queue instance "([^"]*)" (?:dropped because (?:it is )?(.+)|is (in suspend alarm.*))$/;
 const OFF = /^\(Collecting of scheduler job information is turned off\b.*\)$/;
 
-const placeOf = (host: string | undefined, queue: string | undefined, name: string): Place => ({
-  kind: host !== undefined ? 'host' : queue !== undefined ? 'queue' : 'cluster',
-  name,
-});
+/** For a parallel job the scheduler calls the whole cluster a queue "global". */
+const placeOf = (host: string | undefined, queue: string | undefined, name: string): Place =>
+  (host === undefined && queue === undefined) || name === 'global'
+    ? { kind: 'cluster', name: '' }
+    : { kind: host === undefined ? 'queue' : 'host', name };
 
 /** Reads one line of `qstat -j`'s scheduling info. Never throws: a text that is not known stays as it is. */
 export function readSchedulerMessage(text: string): SchedulerMessage {

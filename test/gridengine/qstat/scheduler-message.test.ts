@@ -39,6 +39,11 @@ const MESSAGES: Readonly<Record<string, object>> = {
     'lic',
     '0.000000',
   ),
+  '(-l h_vmem=6G) cannot run in queue "global" because it offers only gc:h_vmem=1.414G': offers(
+    at('cluster', ''),
+    'h_vmem',
+    '1.414G',
+  ),
   'cannot run in PE "mpi" because it only offers 6 slots': { kind: 'pe-slots', pe: 'mpi', slots: 6 },
   'queue instance "all.q@n7" dropped because it is full': {
     kind: 'place',
