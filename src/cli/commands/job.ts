@@ -326,7 +326,9 @@ async function showRecords(
   sayNoTasks(reports, options, terminal);
   const isSeries = options.series !== undefined || options.chart !== undefined;
   const unfinished =
-    live === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, live, terminal.now());
+    live === null || isSeries
+      ? NOBODY_ASKED
+      : await findUnfinished(reports, settings, live, stores.readers, terminal.now());
   const found = reports.filter(({ runs }) => runs.length > 0);
   const nothing = found.length === 0 && unfinished.jobs.length === 0;
   if (nothing && stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);

@@ -1,3 +1,5 @@
+import { COMES_ROUND_MS } from '../../accounting/attempts';
+import type { AccountingReader } from '../../accounting/store';
 import type { TaskRows } from '../../accounting/tasks';
 import { groupBy } from '../../base/group-by';
 import type { JobOrTask, UnfinishedJob } from '../../live/unfinished-job';
@@ -7,6 +9,7 @@ import type { Settings } from '../../record/settings';
 import type { JobReport } from '../../report/job/job';
 import { latestRuns, recordsOf } from '../../report/job/job-run';
 import type { LiveSources } from '../live/sources';
+import { findDistinct } from '../records/find';
 import { isRecent } from './array-tasks';
 
 export interface AskedJobs {
@@ -55,14 +58,34 @@ export function mayRunOn(tasks: TaskRows): boolean {
   return false;
 }
 
+/** Tests whether Grid Engine's job numbers have begun again since a job: another that waits may have its number now. */
+async function cameRoundTest(
+  reports: readonly JobReport[],
+  readers: readonly AccountingReader[],
+  now: Date,
+): Promise<(report: JobReport) => boolean> {
+  const since = now.getTime() - COMES_ROUND_MS;
+  const isOld = ({ record }: JobReport['runs'][number]): boolean =>
+    (Date.parse(record.ended_at ?? record.started_at ?? '') || record.revision) < since;
+  const isLongOver = ({ runs, cluster }: JobReport): boolean =>
+    cluster === undefined && runs.length > 0 && runs.every(isOld);
+  const cluster = reports.find(isLongOver)?.runs[0]?.record.cluster;
+  if (cluster === undefined) return () => false;
+  const query = { cluster, since, until: now.getTime() + 1, limit: 1, totals: false } as const;
+  const [newest] = await findDistinct(query, readers);
+  return (report) => isLongOver(report) && report.job_id > (newest?.record.job_id ?? Infinity);
+}
+
 /** Asks Grid Engine about the jobs without a record, and about those that may be waiting again. */
 export async function findUnfinished(
   reports: readonly JobReport[],
   settings: Settings,
   live: LiveSources,
+  readers: readonly AccountingReader[],
   now: Date,
 ): Promise<AskedJobs> {
-  const open = reports.filter((report) => mayBeUnfinished(report, now));
+  const cameRound = await cameRoundTest(reports, readers, now);
+  const open = reports.filter((report) => mayBeUnfinished(report, now) || cameRound(report));
   const jobs = open.map(({ job_id: job, task_id: task = null }) => ({ job, task }));
   return jobs.length === 0 ? NOBODY_ASKED : askFor(jobs, settings, live, now);
 }

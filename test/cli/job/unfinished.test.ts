@@ -20,6 +20,7 @@ const FAILED = 9002;
 const ARRAY = 9004;
 const AGAIN = 9005;
 const UNSTARTED = 9006;
+const REUSED = 9007;
 const array = [
   waiting(ARRAY, { tasks: '6-100:2', state: 'qw' }),
   waiting(ARRAY, { tasks: '5', state: 'Eqw' }),
@@ -35,6 +36,9 @@ const failed = { ...ordinary, job_id: FAILED, run_id: '9.9002.1', exit_status: 1
 const rescheduled = { ...failed, job_id: AGAIN, run_id: '9.9005.1', exit_status: 137, signal: 9, failed: null };
 /** This job's start failed: it has no exit status. */
 const unstarted = { ...failed, job_id: UNSTARTED, run_id: '9.9006.1', exit_status: null, signal: null, failed: null };
+
+/** A job of last year: job numbers have begun again since, and a job that waits has its number now. */
+const old = { ...ordinary, job_id: REUSED, run_id: '9.9007.1', started_at: null, ended_at: '2025-11-21T11:00:00Z' };
 
 /** Grid Engine has suspended this job, as the admin has its queue. */
 const suspended = { ...running, cluster: snapshot().cluster, revision: Date.UTC(2026, 10, 21, 11, 59, 50) };
@@ -53,6 +57,7 @@ before(async () => {
         failed,
         rescheduled,
         unstarted,
+        old,
         ordinary,
         suspended,
         killed,
@@ -77,6 +82,7 @@ async function job(words: readonly string[], options: Partial<JobOptions> = {}):
   const pending = [
     waiting(HELD, { state: 'hqw', owner: 'bob' }),
     waiting(FAILED, { state: 'Eqw' }),
+    waiting(REUSED),
     ...again,
     mine,
     ...array,
@@ -115,6 +121,10 @@ describe('qmemacct job for a job that has not ended', () => {
     assert.match(terminal.output(), /qmod -cj 9002[^]*Data quality/);
     assert.match((await job([String(AGAIN)])).terminal.output(), /^Job 9005 .* waiting,[^]*Data quality/);
     assert.match((await job([String(UNSTARTED)])).terminal.output(), /qmod -cj 9006[^]*Data quality/);
+  });
+
+  it('shows a job that waits above one of last year that had its number', async () => {
+    assert.match((await job([String(REUSED)])).terminal.output(), /^Job 9007 .* waiting,[^]*2025-11-21/);
   });
 
   it('asks Grid Engine nothing about a job that has ended well, or with --accounting or --at', async () => {
