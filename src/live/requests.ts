@@ -50,17 +50,23 @@ export function timeLimit(row: Pick<ListedJob, 'requests'> | null, detail: JobDe
 }
 
 /**
- * The request that counts, by the order of complexes: the job's own requests go before any complex's default. Soft
- * requests reserve nothing, and those of the master or slave tasks do not hold for every slot, so neither count.
+ * The request that counts, by the order of complexes: the job's own requests go before any complex's default, except
+ * that of h_vmem, which Grid Engine enforces like a request. Soft requests reserve nothing, and those of the master or
+ * slave tasks do not hold for every slot, so neither count.
  */
 export function countedRequest(requests: readonly RequestView[], order: readonly string[]): RequestView | null {
-  const ofKind = (kind: RequestView['kind']): RequestView | undefined => {
-    const made = order.flatMap(
-      (complex) => requests.find((request) => request.complex === complex && request.kind === kind) ?? [],
-    );
-    return made.find(({ bytes }) => (bytes ?? 0) > 0) ?? made[0];
+  const made = (complex: string, kind: RequestView['kind']): RequestView | undefined =>
+    requests.find((request) => request.complex === complex && request.kind === kind);
+  const first = (of: (complex: string) => RequestView | undefined): RequestView | undefined => {
+    const known = order.flatMap((complex) => of(complex) ?? []);
+    return known.find(({ bytes }) => (bytes ?? 0) > 0) ?? known[0];
   };
-  return ofKind('hard') ?? ofKind('default') ?? null;
+  const byDefault = (complex: string): RequestView | undefined => made(complex, 'default');
+  return (
+    first((complex) => made(complex, 'hard') ?? (complex === H_VMEM ? byDefault(complex) : undefined)) ??
+    first(byDefault) ??
+    null
+  );
 }
 
 /** `known`: whether Grid Engine has listed the job's requests, so that no request means no limit. */

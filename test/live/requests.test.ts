@@ -83,10 +83,17 @@ describe('memoryLimit', () => {
     assert.deepEqual(limitOf(soft('2G')), { complex: null, state: 'unlimited', bytes: null });
   });
 
-  it('takes the first requested complex in the configured order, before any default', () => {
+  it('takes the first requested complex in the configured order, before any default but that of h_vmem', () => {
     const memFree = { complex: 'mem_free', state: 'limited', bytes: 3 * GIB };
     assert.deepEqual(limitOf(hard('3G', 'mem_free')), memFree);
-    assert.deepEqual(limitOf(hard('3G', 'mem_free'), byDefault('1G')), memFree);
+    const byDefaultToo = requestViews(
+      listed(1, null, { requests: [hard('3G', 'mem_free'), byDefault('1G')] }),
+      null,
+      both,
+    );
+    assert.deepEqual(memoryLimit(byDefaultToo, true), { complex: 'h_vmem', state: 'limited', bytes: GIB });
+    assert.deepEqual(memoryLimit(byDefaultToo, true, ['mem_free', 'h_vmem']), memFree);
+    assert.deepEqual(limitOf(hard('3G', 'mem_free'), byDefault('0')), memFree);
     assert.deepEqual(limitOf(hard('3G', 'mem_free'), hard('infinity')), memFree);
     const two = requestViews(listed(1, null, { requests: [hard('3G', 'mem_free'), hard('8G')] }), null, both);
     assert.equal(memoryLimit(two, true).complex, 'h_vmem');
