@@ -206,8 +206,10 @@ export class Tick {
     this.resting++;
     this.going++;
     let { reading, sample } = rest;
-    // A sleeping process can only lose pages: the kernel may reclaim them.
+    // A sleeping process itself can only lose pages: the kernel may reclaim them.
     const lost = reading.rss - statm.resident * this.pageSize;
+    // Others have given it pages: who shares its address space (CLONE_VM), who writes into it, the kernel (huge pages).
+    if (lost < 0) process.rest = null;
     if (lost > 0) {
       const rss = reading.rss - lost;
       const rssSwap = Math.max(0, reading.rssSwap - lost);

@@ -812,9 +812,14 @@ describe('a process that sleeps', () => {
     const [reading] = readings.memory;
     assert.deepEqual([reading?.rss, reading?.rssSwap, reading?.anonymous], [400 * KIB, 400 * KIB, 200 * KIB]);
     assert.equal(readings.rss, 400 * KIB);
-    // Memory that it gains without running is another process's doing, and shows at its next reading.
+  });
+
+  it('is read again at the tick after it has gained memory, which is another process’s doing', () => {
+    const job = sleeper();
     job.tree.set(ROOT, { rss: 5000 });
-    assert.deepEqual(sampleOf(job.tick(4))[0], 1000);
+    assert.deepEqual(sampleOf(job.tick(3))[0], 1000);
+    const readings = job.tick(4);
+    assert.deepEqual([sampleOf(readings)[0], asleep(readings)], [5000, false]);
   });
 
   it('that has become a zombie or is gone has no figures any more', () => {
