@@ -71,6 +71,12 @@ const newEntry = (tids: readonly number[]): Entry => ({
   missing: false,
 });
 
+const withoutMarks = <Figures extends ExitAccount | ExitRecord>(figures: Figures): Figures => ({
+  ...figures,
+  rssBytes: 0,
+  vmBytes: 0,
+});
+
 /** Records whose exit events were lost must not fill the memory. */
 const MOST_RECORDS = 20_000;
 
@@ -109,9 +115,12 @@ export function newProcessTable(
       return { kind: 'fork', at, parent: event.parentTgid, child: event.childTgid, thread: event.parentPid };
     }
     if (event.kind === 'exec') {
-      // The thread that called exec now has the process's pid, and is its only thread.
+      // The thread that called exec now has the process's pid, and is its only thread. Marks are the next program's.
       const entry = entries.get(event.tgid);
-      if (entry !== undefined) entry.threads = new Set([event.tgid]);
+      if (entry !== undefined) {
+        entry.threads = new Set([event.tgid]);
+        if (entry.account !== null) entry.account = withoutMarks(entry.account);
+      }
       return { kind: 'exec', at, pid: event.tgid };
     }
     const sent = records.get(event.pid) ?? null;
@@ -123,8 +132,9 @@ export function newProcessTable(
       if (event.pid !== event.tgid) return null;
       return new LoneExit(at, event.tgid, oomKill, sent);
     }
-    const record = sent?.read() ?? null;
-    entry.threads.delete(event.pid);
+    const read = sent?.read() ?? null;
+    // Not one of its threads: it belonged to the program that an exec has replaced.
+    const record = entry.threads.delete(event.pid) || read === null ? read : withoutMarks(read);
     entry.oomKill ??= oomKill;
     if (record !== null || entry.account !== null)
       entry.account = addThread(entry.account, record, event.tgid, entry.most);

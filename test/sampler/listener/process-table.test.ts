@@ -129,7 +129,7 @@ describe('the table of processes', () => {
 
   it('has one thread, with the process’s pid, after an exec by any thread', () => {
     const table = newProcessTable(new Map());
-    table.records([sent(20), sent(21), sent(22)]);
+    table.records([sent(20, { vmBytes: 90 * MIB }), sent(21, { vmBytes: 90 * MIB }), sent(22)]);
     table.events([fork(1, 10, 20), fork(2, 20, 21, 20), fork(2, 20, 22, 20)]);
     // Thread 22 calls exec: the others end, one of them only after the event of the exec.
     const between = table.events([exit(3, 20), { kind: 'exec', at: 4, pid: 20, tgid: 20 }, exit(4.5, 21, 20)]);
@@ -140,5 +140,8 @@ describe('the table of processes', () => {
     table.records([sent(20, { rssBytes: 3 * MIB })]);
     const [end] = table.events([exit(9, 20)]);
     assert.ok(end?.kind === 'exit' && end.account?.final === true);
+    // The marks of the threads are those of the program that has gone; their CPU time is the process's.
+    assert.deepEqual([end.account.rssBytes, end.account.vmBytes], [3 * MIB, 70 * MIB]);
+    assert.equal(end.account.cpuNs, 15_000_000);
   });
 });
