@@ -1,6 +1,6 @@
 import type { RecordParts } from '../job/job-record';
 import type { LineageSeen, Observation } from '../job/job-sampler';
-import { eachQuantity, openWithoutEvents, type Quantity, type UpperEnd } from './peaks';
+import { eachQuantity, openWithoutEvents, type Quantity, type PeakState, type UpperEnd } from './peaks';
 import type { OpenReason } from '../../record/record';
 import { markSlackBytes } from './slack';
 import type { UnknownBounds } from './cap-sums';
@@ -38,6 +38,11 @@ function boundsOf(parts: Circumstances, { maxThreads }: Observation, lineage: Li
   };
 }
 
+/** A copy that took memory and then executed a program counts in no upper bound, and left its mark in `ru_maxrss` alone. */
+function isBeyond({ best: { rss } }: PeakState, { bytes }: UpperEnd): boolean {
+  return rss?.source === 'usage' && rss.certain - rss.slack > (bytes ?? Infinity);
+}
+
 /** The upper bounds of all quantities, as far as the kernel's events prove them. */
 export function upperEnds(parts: Circumstances, observation: Observation): Readonly<Record<Quantity, UpperEnd>> {
   const { peaks, lineage } = observation;
@@ -45,6 +50,7 @@ export function upperEnds(parts: Circumstances, observation: Observation): Reado
   const bounds = boundsOf(parts, observation, lineage);
   const upper = lineage.upper(bounds);
   const always = ALWAYS.filter((reason) => peaks.reasons.has(reason));
+  if (isBeyond(peaks, upper.rss)) always.push('exec');
   const end = ({ bytes, open, sources }: UpperEnd, ...more: readonly OpenReason[]): UpperEnd => {
     const reasons = [...new Set([...open, ...always, ...more])].sort();
     return { bytes: reasons.length > 0 ? null : bytes, open: reasons, sources };

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parseSpoolUsage } from '../../../src/gridengine/spool-usage';
 import type { LineageSeen, Observation } from '../../../src/sampler/job/job-sampler';
 import { Lineage } from '../../../src/sampler/processes/lineage';
-import { newPeaks, openEnd, type UpperEnd } from '../../../src/sampler/peaks/peaks';
+import { newPeaks, observeMaxRss, openEnd, type UpperEnd } from '../../../src/sampler/peaks/peaks';
 import { newSeries } from '../../../src/sampler/series/series';
 import { markSlackBytes } from '../../../src/sampler/peaks/slack';
 import { NO_SUMS } from '../../../src/sampler/processes/totals';
@@ -147,6 +147,19 @@ describe('the upper bounds of a record', () => {
     assert.deepEqual([ends.vmem.bytes, ends.vmem.open], [null, ['fallen-mark']]);
     assert.ok(ends.vmem.sources.includes('limit'));
     assert.ok(!ends.rss.sources.includes('limit'));
+  });
+
+  it('are all open where ru_maxrss is larger: a copy took memory before it executed a program', () => {
+    for (const [mib, open] of [
+      [10, []],
+      [11, ['exec']],
+    ] as const) {
+      const { observed } = seen({ faults: 1000 });
+      observeMaxRss(observed.peaks, mib * MIB + SLACK, SLACK);
+      const ends = upperEnds(circumstances(), observed);
+      for (const end of Object.values(ends)) assert.deepEqual(end.open, open);
+      assert.equal(ends.footprint.bytes, mib === 10 ? 10 * MIB : null);
+    }
   });
 
   it('are open where no event was ever received', () => {
