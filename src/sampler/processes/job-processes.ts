@@ -112,14 +112,18 @@ export class JobProcesses {
     return tick.finish(rising);
   }
 
-  /** Whether some process is being killed or exiting, or has ended and its exit event has not come yet. */
+  /**
+   * Whether another reading can still complete the job: some process is being killed or exiting, has ended and its exit
+   * event has not come yet, or was made known only by an event and lives on.
+   */
   dying(): boolean {
     for (const { files, startTicks } of this.tracked.values()) {
       const stat = files.stat();
       if (stat?.startTicks !== startTicks || isDead(stat)) continue;
       if (stat.exiting || (files.status(isBeingKilled) ?? false)) return true;
     }
-    for (const pid of this.lineage?.living().keys() ?? []) if (this.hasEnded(pid)) return true;
+    for (const pid of this.lineage?.living().keys() ?? [])
+      if (!this.tracked.has(pid) || this.hasEnded(pid)) return true;
     return false;
   }
 

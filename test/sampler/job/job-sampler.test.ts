@@ -4,7 +4,7 @@ import { JobSampler, SAVED_SAMPLER } from '../../../src/sampler/job/job-sampler'
 import type { ClaimRules } from '../../../src/sampler/processes/job-processes';
 import { bracket } from '../../../src/sampler/peaks/peaks';
 import { filled } from '../../../src/sampler/series/series';
-import { monotonicUs } from '../../../src/sources/proc/clock';
+import { monotonicUs, ticksAt } from '../../../src/sources/proc/clock';
 import { exec, exit, exitAccount, fork } from '../listener/events';
 import { procTree, type ProcTree } from '../proc-tree';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -145,6 +145,24 @@ describe('the sampler of a job', () => {
       const none = { addressSpace: Infinity, rootRss: Infinity, othersRss: Infinity };
       assert.equal(lineage?.upper(none).rss.open.includes('unknown-origin'), !explained);
     }
+  });
+
+  it('waits for the reading of a process that was forked after the last sweep and has left the tree', () => {
+    const { sampler, tree } = newJob();
+    sampler.start(100, START);
+    sampler.listen();
+    sampler.heard([fork(1, 1, 100), exec(2, 100)]);
+    sampler.settle(sampler.tick(START + 100, false));
+    assert.equal(sampler.dying(), false);
+    const now = monotonicUs();
+    sampler.heard([fork(now, 100, 101), fork(now, 101, 102), exit(now, 101, exitAccount())]);
+    tree.set(102, { ppid: 1, start: ticksAt(now) });
+    sampler.settle(sampler.tick(START + 200, false, { last: true }));
+    assert.equal(sampler.dying(), true);
+    sampler.settle(sampler.tick(START + 300, false, { last: true }));
+    assert.equal(sampler.dying(), false);
+    const none = { addressSpace: Infinity, rootRss: Infinity, othersRss: Infinity };
+    assert.deepEqual(sampler.observation().lineage?.upper(none).rss.open, []);
   });
 
   it('waits for the exit event of a process that a sweep found dead', () => {
