@@ -102,11 +102,10 @@ export class JobProcesses {
   ): TickReadings {
     const tick = new Tick(this, atMs);
     this.strangers = [];
-    for (const process of this.tracked.values()) process.presumedAsleep = !last && process.mayRest();
+    // Before the tree is walked: a process that has run since may have forked.
+    for (const process of this.inOrder()) process.presumedAsleep = !last && tick.isStillAsleep(process);
     this.claimNew(atMs, scanAll);
-    // Parents before children: figures that pass to the parent when a child ends meanwhile are not counted twice.
-    this.ordered ??= [...this.tracked.values()].sort((a, b) => a.startTicks - b.startTicks);
-    const processes = this.ordered;
+    const processes = this.inOrder();
     for (const process of processes) tick.readFirst(process);
     for (const process of processes) tick.readSecond(process);
     return tick.finish(rising);
@@ -200,6 +199,12 @@ export class JobProcesses {
     this.tracked.clear();
   }
 
+  /** Parents before children: figures that pass to the parent when a child ends meanwhile are not counted twice. */
+  private inOrder(): readonly JobProcess[] {
+    this.ordered ??= [...this.tracked.values()].sort((a, b) => a.startTicks - b.startTicks);
+    return this.ordered;
+  }
+
   private hasEnded(pid: number): boolean {
     const files = this.tracked.get(pid)?.files ?? new ProcessFiles(pid, { left: 0 }, this.rules.procRoot);
     const stat = files.stat();
@@ -219,7 +224,7 @@ export class JobProcesses {
     const queue = [...this.tracked.values()];
     // The queue grows while it is walked.
     for (const process of queue) {
-      // A sleeping process forks nothing. If this one has just forked, the events or the next tick show the child.
+      // It has not run, so it has forked nothing.
       if (!everyThread && process.presumedAsleep) continue;
       const { threads } = process;
       const all = threads > 1 && (everyThread || threads <= MOST_THREADS_WALKED);

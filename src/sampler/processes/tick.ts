@@ -76,21 +76,23 @@ export class Tick {
     this.pageSize = job.rules.precision.pageSize;
   }
 
-  /** First sweep. A process that has not run since its complete reading is not read again. */
-  readFirst(process: JobProcess): void {
+  /** Whether the process has not run since its complete reading, which then stands in for the first sweep's. */
+  isStillAsleep(process: JobProcess): boolean {
     const { files, rest } = process;
+    if (rest === null || !process.mayRest()) return false;
+    const at = monotonicUs();
+    if (files.ran() !== rest.ran) return false;
+    const { pid, forkedNoExec, image, rss, vmem } = rest.sweep;
+    this.swept.push({ pid, at, forkedNoExec, image, rss, vmem, asleep: true });
+    return true;
+  }
+
+  /** First sweep. */
+  readFirst(process: JobProcess): void {
+    const { files } = process;
     process.firstRss = 0;
     process.firstVmem = 0;
-    if (rest !== null && process.presumedAsleep) {
-      const at = monotonicUs();
-      if (files.ran() === rest.ran) {
-        const { pid, forkedNoExec, image, rss, vmem } = rest.sweep;
-        this.swept.push({ pid, at, forkedNoExec, image, rss, vmem, asleep: true });
-        return;
-      }
-      // It has run: it is read twice, like any other.
-      process.presumedAsleep = false;
-    }
+    if (process.presumedAsleep) return;
     const statm = files.statm();
     if (statm === null) return;
     // No address space: a zombie, or a first thread that has exited.

@@ -797,6 +797,13 @@ describe('a process that sleeps', () => {
     assert.deepEqual([sampleOf(readings), asleep(readings)], [[1300, 7, 1300], true]);
   });
 
+  it('is looked at for children at the first tick after it has run', () => {
+    const job = sleeper();
+    job.ran(2000);
+    job.tree.set(101, { ppid: ROOT });
+    assert.deepEqual(pids(job.tick(3)), [ROOT, 101]);
+  });
+
   it('is read completely at the last tick', () => {
     const job = sleeper();
     job.tree.set(ROOT, { mark: 1500, cpu: 50 });
