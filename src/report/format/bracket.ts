@@ -56,7 +56,7 @@ const OPEN_REASONS: Readonly<Record<OpenReason, string>> = {
   'end-gap': 'the last moments of the job were not sampled',
   exec: 'a process started another program (exec), which wipes the mark of what it held until then',
   'failed-read': "a process's figures could not be read",
-  'fallen-mark': "a process's high-water mark was reset (clear_refs)",
+  'fallen-mark': "a process's high-water mark fell (clear_refs, or huge pages that were split)",
   'sampler-lost': 'the sampler was lost before the job ended',
   'no-page-accounting': 'the kernel gave no page accounting (smaps) for a process',
   'lost-records': 'the kernel had to drop fork, exec or exit records',

@@ -7,7 +7,7 @@ import type { UnknownBounds } from './cap-sums';
 
 type Circumstances = Pick<RecordParts, 'usage' | 'precision' | 'addressSpaceLimit' | 'noSwap' | 'status'>;
 
-/** Reasons that open a bound whatever the kernel's events say: the sampler's gaps, and marks that fell (clear_refs). */
+/** Reasons that open a bound whatever the kernel's events say: the sampler's gaps, and marks that fell. */
 const ALWAYS: readonly OpenReason[] = ['fallen-mark', 'sampler-lost'];
 
 /**
