@@ -1,6 +1,5 @@
 import type { HistoryStore } from '../../accounting/history-store';
 import { openHistory } from '../../accounting/open-store';
-import { isNotAllowed } from '../../accounting/postgres/faults';
 import { StoreError } from '../../accounting/store-error';
 import { logChanges } from '../../base/log';
 import type { InboxCounts } from '../../export/prometheus/server-metrics';
@@ -18,9 +17,9 @@ interface InboxWork {
 }
 
 /**
- * Moves what nodes deliver to a PostgreSQL accounting DB from its inbox into its table, again and again. If the
- * server's role may not do so, readers merge what waits. `everyMs`: the pause between rounds. `stop` resolves once the
- * current round has ended.
+ * Moves what nodes deliver to a PostgreSQL accounting DB from its inbox into its table, again and again;
+ * meanwhile readers merge what waits. `everyMs`: the pause between rounds. `stop` resolves once the current round has
+ * ended.
  */
 export function settleInbox(settings: Settings, log: (line: string) => void, everyMs = EVERY_MS): InboxWork {
   if (!isPostgresUrl(settings.accounting)) return { counts: () => null, stop: () => Promise.resolve() };
@@ -42,8 +41,6 @@ export function settleInbox(settings: Settings, log: (line: string) => void, eve
       // Opening the store again reads the password and the certificates again.
       await store?.close();
       store = null;
-      // The role may only read: no further round.
-      if (isNotAllowed(error)) return;
       if (!error.retry) pauseMs *= SELDOM;
     }
     if (!abort.signal.aborted) timer = setTimeout(() => void (working = round()), pauseMs);
