@@ -16,6 +16,8 @@ import { NUMBERS } from './record-filter';
  * advisory lock: any role could take that, and stop all writers.
  */
 const LOCK = 'LOCK TABLE qmemacct.schema_version IN SHARE ROW EXCLUSIVE MODE';
+/** A writer whose host has died would keep the lock for the two hours after which TCP finds that out. */
+const MOST_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '2min'";
 
 /** Records of the jobs in $1, a JSON list of [number, task] (`jobList`); task 0: no array job. */
 const OF_JOBS = `FROM (SELECT DISTINCT (j.job ->> 0)::bigint AS job_id, (j.job ->> 1)::bigint AS task_id
@@ -77,7 +79,7 @@ export class Merger {
   /** Does work in one transaction, while no other writer works. */
   async alone<T>(work: (inner: Transaction) => Promise<T>): Promise<T> {
     const done = await this.db.transaction(async (inner) => {
-      await inner.query(LOCK);
+      await inner.query(`${MOST_IDLE}; ${LOCK}`);
       this.words.begin();
       return work(inner);
     });

@@ -94,7 +94,7 @@ export class Session {
   /** The rows of one statement, each an object or an array of its columns. Rejects as `Connection.query` says. */
   async ask<Row>(sql: string, values: readonly Value[], form: 'objects' | 'arrays'): Promise<readonly Row[]> {
     const silence = setTimeout(() => {
-      this.lose(this.failure('the server stopped answering', 'check that it runs'));
+      this.lose(this.failure('the server stopped answering', 'check that it runs, and who keeps tables locked there'));
       this.socket?.destroy();
     }, this.options.silenceMs);
     try {

@@ -140,6 +140,13 @@ describe('access to an accounting DB in PostgreSQL', { skip: noPostgres }, () =>
       );
   });
 
+  it('ends a writer that keeps the lock and says nothing more', async (t) => {
+    const db = connect(server.url(name));
+    t.after(() => db.close());
+    const shown = await new Merger(db).alone((inner) => inner.rows('SHOW idle_in_transaction_session_timeout'));
+    assert.deepEqual(shown, [['2min']]);
+  });
+
   it('calls no function that a role may have made in public', async (t) => {
     await server.run(name, 'GRANT CREATE ON SCHEMA public TO hooks');
     // For an integer it would be preferred to PostgreSQL's own, which takes a bigint.
