@@ -2,13 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../base/package-root';
 import { listMigrations, refuseNewer } from '../migrations';
-import { StoreError } from '../store-error';
-import type { Connection } from './connect';
+import { codeOf, StoreError } from '../store-error';
+import type { Connection, Transaction } from './connect';
 import { isNotAllowed } from './faults';
 
 const DIRECTORY = join('sql', 'accounting', 'postgres');
-/** A second process waits for this lock, and then finds the work done. */
-const LOCK = 'SELECT pg_advisory_xact_lock(1902994796)';
+/** A second upgrade waits for this lock, and then finds the work done. Not an advisory lock: any role could hold that. */
+const LOCK = 'LOCK TABLE qmemacct.schema_version IN SHARE ROW EXCLUSIVE MODE';
+/** What all but the first are told, once that has committed, who make the same roles, schema or tables at once. */
+const MADE_MEANWHILE = /^(?:23505|42710|42P06|42P07)$/;
+const MOST_TRIES = 5;
 
 function textOf(path: string): string {
   return readFileSync(path, 'utf8');
@@ -43,27 +46,40 @@ function adminsFault(error: unknown): unknown {
   return new StoreError(error.path, error.reason, hint, false, error);
 }
 
+/** The versions of a schema before and after. */
+interface SchemaChange {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** Makes or upgrades the schema, in a transaction. */
+async function upgrade(inner: Transaction, where: string): Promise<SchemaChange> {
+  const directory = join(packageRoot(), DIRECTORY);
+  const migrations = listMigrations(directory);
+  await refuseEncoding(inner, where);
+  if ((await schemaVersion(inner)) !== null) await inner.query(LOCK);
+  const before = (await schemaVersion(inner)) ?? 0;
+  refuseNewer(where, before, migrations.length);
+  if (before === migrations.length) return { before, after: before };
+  await inner.query(textOf(join(directory, 'roles.sql')));
+  for (const { version, path } of migrations.slice(before)) {
+    await inner.query(textOf(path));
+    await inner.query('INSERT INTO qmemacct.schema_version (version) VALUES ($1)', [version]);
+  }
+  return { before, after: migrations.length };
+}
+
 /**
  * Makes the roles and brings the schema to the newest version, forward only, in one transaction. Needs an admin's role,
  * not the hooks'. Resolves to the versions before and after. Rejects with StoreError.
  */
-export async function initDatabase(db: Connection): Promise<{ readonly before: number; readonly after: number }> {
-  const directory = join(packageRoot(), DIRECTORY);
-  const migrations = listMigrations(directory);
-  const init = db.transaction(async (inner) => {
-    await inner.query(LOCK);
-    await refuseEncoding(inner, db.text);
-    const before = (await schemaVersion(inner)) ?? 0;
-    refuseNewer(db.text, before, migrations.length);
-    if (before === migrations.length) return { before, after: before };
-    await inner.query(textOf(join(directory, 'roles.sql')));
-    for (const { version, path } of migrations.slice(before)) {
-      await inner.query(textOf(path));
-      await inner.query('INSERT INTO qmemacct.schema_version (version) VALUES ($1)', [version]);
+export async function initDatabase(db: Connection): Promise<SchemaChange> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await db.transaction((inner) => upgrade(inner, db.text));
+    } catch (error) {
+      const code = codeOf(error instanceof StoreError ? error.cause : error);
+      if (tries === MOST_TRIES || !MADE_MEANWHILE.test(code)) throw adminsFault(error);
     }
-    return { before, after: migrations.length };
-  });
-  return init.catch((error: unknown) => {
-    throw adminsFault(error);
-  });
+  }
 }

@@ -36,6 +36,15 @@ describe('initDatabase', { skip: noPostgres }, () => {
     await db.close();
   });
 
+  it('waits for no advisory lock, which any role can hold', { timeout: 60_000 }, async (t) => {
+    const name = 'locked';
+    await server.run('postgres', `CREATE DATABASE ${name}`);
+    const [holder, db] = [connect(server.url(name)), connect(server.url(name))];
+    t.after(() => Promise.all([holder.close(), db.close()]));
+    await holder.query('SELECT pg_advisory_lock(1902994796)');
+    assert.equal((await initDatabase(db)).before, 0);
+  });
+
   it('refuses a database whose encoding is not UTF-8', async (t) => {
     await server.run('postgres', "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0");
     const db = connect(server.url('latin'));
