@@ -97,14 +97,27 @@ function asProblem(error: unknown, log: HttpOptions['log']): HttpProblem {
  * Against DNS rebinding: a page of another site whose name was made to resolve to this server sends that name as
  * `Host`. No such page reaches a unix socket, and HTTP/1.0 has no `Host`. Rejects with HttpProblem.
  */
-async function checkHost({ headers, socket }: IncomingMessage, { isOwnName }: HttpOptions): Promise<void> {
-  const { localAddress } = socket;
-  if (headers.host === undefined || localAddress === undefined) return;
-  if (!(await isOwnName(headers.host, localAddress)))
+async function checkHost(
+  host: string | undefined,
+  { localAddress }: Socket,
+  { isOwnName }: HttpOptions,
+): Promise<void> {
+  if (host === undefined || localAddress === undefined) return;
+  if (!(await isOwnName(host, localAddress)))
     throw new HttpProblem(
       421,
-      `this server does not go by the name "${headers.host.slice(0, 260)}"; ask by this host's name or address, or have it added to serve_hosts`,
+      `this server does not go by the name "${host.slice(0, 260)}"; ask by this host's name or address, or have it added to serve_hosts`,
     );
+}
+
+/** The host that a request names, and its path and query: what clients send to a proxy has the host before the path. */
+function askedFor({ url = '', headers }: IncomingMessage): {
+  readonly host: string | undefined;
+  readonly target: string;
+} {
+  const [, host, target = ''] = /^https?:\/\/([^/?]*)(.*)$/i.exec(url) ?? [];
+  // It counts more than the header (RFC 9112, 3.2.2).
+  return host === undefined ? { host: headers.host, target: url } : { host, target: target.replace(/^(?!\/)/, '/') };
 }
 
 /** A form of a page: a token and some words. */
@@ -126,14 +139,16 @@ function readBody(request: IncomingMessage): Promise<string> {
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse, options: ServerParts): Promise<void> {
-  const { headers, socket, method = '' } = request;
+  const { socket, method = '' } = request;
+  const { host, target } = askedFor(request);
+  const headers = { ...request.headers, host };
   // A body is read and thrown away, so that the connection stays usable.
   if (method !== 'POST') request.resume();
   try {
     await options.limit.check(socket);
-    await checkHost(request, options);
+    await checkHost(host, socket, options);
     const reply = await options.answer(
-      { method, target: request.url ?? '', headers, body: () => readBody(request) },
+      { method, target, headers, body: () => readBody(request) },
       {
         uid: options.uidOf(socket),
         authorization: headers.authorization,

@@ -68,6 +68,11 @@ describe('a request under a name that is not this host’s', () => {
     assert.equal(refused.text.split('\n').length, 2);
     for (const host of ['jobs.example.org', 'localhost:1', `127.0.0.1:${site.port}`])
       assert.equal((await site.get('/qhost', { Host: host })).status, 200, host);
+    // A request as to a proxy names the host in its address, which counts more than the header.
+    const asToProxy = async (named: string, header: string): Promise<number> =>
+      (await site.get(`http://${named}/qhost`, { Host: header })).status;
+    assert.equal(await asToProxy('jobs.example.org', 'evil.example'), 200);
+    assert.equal(await asToProxy('evil.example', 'localhost'), 421);
     const bySocket = await ask({ socketPath: site.socket }, { path: '/qhost', headers: { Host: 'evil.example' } });
     assert.equal(bySocket.status, 200);
   });
