@@ -13,8 +13,8 @@ export interface AccountingPlace {
 /** The accounting files of a cell: Grid Engine's, and Open Cluster Scheduler's. */
 export const CELL_NAMES: readonly string[] = ['accounting', 'accounting.jsonl'];
 
-/** What logrotate, Grid Engine's logchecker.sh and people append to a name: `.0`, `.1.gz`, `-20261121.gz`, `.2026`. */
-const ROTATED = /^(|[.-]\d[\d._-]{0,30})(?:\.(gz|xz|bz2|zst))?$/;
+/** What logrotate, logchecker.sh and people append: `.0`, `.1.gz`, `-20261121.gz`, `.2026`, `.2026-11-21T00:00`, `.old`. */
+const ROTATED = /^(|[.-](?:old|\d[\d._T:+-]{0,30}))(?:\.(gz|xz|bz2|zst))?$/;
 
 /** A file's name without its compression suffix, and the suffix (null: none); null: no accounting file. */
 function nameIn(

@@ -13,6 +13,8 @@ describe('accountingFilesIn', () => {
       'accounting-20251121.gz',
       'accounting.2.gz',
       'accounting.1',
+      'accounting.old.gz',
+      'accounting.2026-11-21T00:00:00+01:00',
       'accounting.0',
       'accounting.jsonl.1.gz',
       'accounting.jsonl',
