@@ -1,7 +1,7 @@
-import { constants, lstatSync, renameSync, rmSync, statSync, type Stats } from 'node:fs';
+import { constants, lstatSync, readdirSync, renameSync, rmSync, statSync, type Stats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { MIB } from '../../base/units';
+import { HOUR_MS, MIB } from '../../base/units';
 import { UserError, reasonOf } from '../../base/user-error';
 import type { LongWork } from '../history-store';
 import { isWal, openForReading } from './database/open';
@@ -9,6 +9,21 @@ import { inStore, RESTORE } from './database/faults';
 import { sqliteDamage } from './damage';
 
 const CHUNK_BYTES = 4 * MIB;
+/** A copy without a new byte for longer is nobody's: reading it through takes less. */
+const LEFT_MS = 6 * HOUR_MS;
+
+const copyName = (to: string, pid: number | string): string => `.${basename(to)}.${pid}.new`;
+
+/** Removes the copies of earlier backups to this file that were killed. */
+function removeLeft(to: string): void {
+  const directory = dirname(to);
+  for (const name of readdirSync(directory)) {
+    const pid = /\.(\d+)\.new$/.exec(name)?.[1];
+    if (pid === undefined || name !== copyName(to, pid)) continue;
+    const found = lstatSync(join(directory, name), { throwIfNoEntry: false });
+    if (found !== undefined && Date.now() - found.mtimeMs > LEFT_MS) rmSync(join(directory, name), { force: true });
+  }
+}
 
 /** Throws UserError unless nothing would be lost where the copy is to be. */
 function requirePlace(path: string, to: string): void {
@@ -76,9 +91,10 @@ function requireSound(path: string, copy: string, to: string): void {
  * Rejects with StoreError, or with UserError if the copy can't be written. `onProgress`: in MiB.
  */
 export async function backUp(path: string, to: string, work: LongWork): Promise<number | null> {
-  const copy = join(dirname(to), `.${basename(to)}.${process.pid}.new`);
+  const copy = join(dirname(to), copyName(to, process.pid));
   try {
     requirePlace(path, to);
+    removeLeft(to);
     // By its descriptor only: the owner of the directory could put another file, or a link, in place of it.
     const file = await open(copy, 'wx', 0o600);
     try {

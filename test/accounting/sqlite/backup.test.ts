@@ -10,6 +10,7 @@ import {
   renameSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -159,6 +160,18 @@ describe('a backup of an SQLite store', () => {
       assert.equal(statSync(join(place, 'away')).uid, NOBODY);
     },
   );
+
+  it('removes what killed ones have left, not what another is writing', async () => {
+    const directory = temporaryDirectory();
+    const names = [`.copy.db.${process.pid}.new`, '.copy.db.1.new', '.copy.db.2.new', '.other.db.1.new'];
+    const [, , fresh = ''] = names;
+    for (const name of names) {
+      writeFileSync(join(directory, name), '');
+      if (name !== fresh) utimesSync(join(directory, name), 1000, 1000);
+    }
+    await backUp(await filled(1), join(directory, 'copy.db'), {});
+    assert.deepEqual(readdirSync(directory).sort(), [fresh, '.other.db.1.new', 'copy.db']);
+  });
 
   it('leaves nothing when it is interrupted or can not be written, and never replaces the store', async () => {
     const path = await filled(1);
