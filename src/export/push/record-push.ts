@@ -20,6 +20,9 @@ function isReady(record: JobRecord): boolean {
   return Date.now() - endOf(record) > WHOLE_WITHIN_MS;
 }
 
+const jobOf = ({ record: { cluster, job_id, task_id } }: NumberedRecord): string =>
+  JSON.stringify([cluster, job_id, task_id]);
+
 /**
  * Sends every record of an accounting DB once its job has ended. The position is stored after the sink has accepted a
  * page; records sent after the stored position are sent again, under the same ids.
@@ -53,14 +56,18 @@ export class RecordPush implements Push {
     }
   }
 
-  /** Starts over if the stored position is of another store, or beyond the newest record of a restored one. */
+  /** Starts over if the stored position is of another store, or of a later state of a restored one. */
   private async compareStores(feed: RecordFeed): Promise<void> {
-    const { store: known, position } = this.spool.state;
+    const { store: known, position, last } = this.spool.state;
     const store = await feed.identity();
-    if (store === known && (await feed.newest()) >= position) return;
+    if (store === known && (await feed.newest()) >= position) {
+      // A restored store gives the numbers after its state to other records. Pruned ones tell nothing.
+      const [at] = await feed.after(position - 1, 1);
+      if (at?.id !== position || jobOf(at) === last) return;
+    }
     if (known !== '')
       this.log('the accounting DB is another one, or an earlier state of it: all of its records are sent');
-    this.spool.update({ store, position: 0, open: [] });
+    this.spool.update({ store, position: 0, last: '', open: [] });
   }
 
   /** Sends records that had not ended, or were not complete, when they were read before. */
@@ -87,7 +94,7 @@ export class RecordPush implements Push {
       const problem = await this.deliver([...ready]);
       if (problem !== null) return problem;
       const others = page.filter((one) => !ready.has(one)).map(({ id }) => id);
-      this.spool.update({ position: last.id, open: [...open, ...others] });
+      this.spool.update({ position: last.id, last: jobOf(last), open: [...open, ...others] });
     }
     return 'ended early';
   }

@@ -12,6 +12,8 @@ const stateShape = object({
   store: string,
   /** Records up to this number have been read. */
   position: integer(0),
+  /** The job that the record with that number is of; empty: none has been read. */
+  last: string,
   /** The numbers of records read that were not complete yet. */
   open: list(integer(0)),
   /** Since the directory was made: batches dropped for lack of room, and items that the server refused for good. */
@@ -20,7 +22,7 @@ const stateShape = object({
 });
 type PushState = ValueOf<typeof stateShape>;
 
-const NEW: PushState = { store: '', position: 0, open: [], dropped: 0, refused: 0 };
+const NEW: PushState = { store: '', position: 0, last: '', open: [], dropped: 0, refused: 0 };
 /** Disk space of the smallest file. */
 const BLOCK = 4096;
 

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
@@ -214,7 +223,7 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     await place.merge(numbers(1, 20).flatMap((id) => whole(id)));
     const file = join(place.directory, 'export', 'elasticsearch', 'state.json');
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, '{"store":"other","position":15,"open":[3,7],"dropped":2,"refused":0}');
+    writeFileSync(file, '{"store":"other","position":15,"last":"","open":[3,7],"dropped":2,"refused":0}');
     const anew = /the accounting DB is another one, or an earlier state of it: all of its records are sent/;
     const other = await run(place);
     assert.equal(other.status, 0);
@@ -225,6 +234,23 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     writeFileSync(file, JSON.stringify({ ...state, position: state.position + 1 }));
     assert.match((await run(place)).warnings, anew);
     assert.equal(index.known, 20);
+  });
+
+  it('sends what a restored accounting DB has had since under the numbers of lost records', async (t) => {
+    const index = new Index();
+    const { port } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));
+    const place = placeFor(t, elastic(port));
+    await place.merge(numbers(1, 3).flatMap((id) => whole(id)));
+    const restored = join(place.directory, 'restored.db');
+    copyFileSync(join(place.directory, 'accounting.db'), restored);
+    await place.merge(numbers(4, 5).flatMap((id) => whole(id)));
+    assert.deepEqual(await run(place), SENT);
+    const store = openSqliteHistory(restored, 0o640);
+    t.after(() => store.close());
+    await store.merge(numbers(6, 8).flatMap((id) => whole(id)));
+    writeFileSync(place.config, readFileSync(place.config, 'utf8').replace('/accounting.db', '/restored.db'));
+    assert.equal((await run(place)).status, 0);
+    assert.deepEqual(index.jobs, numbers(1, 8));
   });
 
   it('sends nothing again where the newest records were pruned', async (t) => {

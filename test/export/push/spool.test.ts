@@ -38,9 +38,9 @@ describe('the spool', () => {
     const directory = join(temporaryDirectory(), 'a', 'sink');
     const spool = new Spool(directory, 2 ** 20);
     for (let value = 1; value <= 30; value++) spool.add([point({ value })]);
-    spool.update({ store: 'a', position: 7, open: [1, 2] });
+    spool.update({ store: 'a', position: 7, last: 'x', open: [1, 2] });
     const next = new Spool(directory, 2 ** 20);
-    assert.deepEqual(next.state, { store: 'a', position: 7, open: [1, 2], dropped: 0, refused: 0 });
+    assert.deepEqual(next.state, { store: 'a', position: 7, last: 'x', open: [1, 2], dropped: 0, refused: 0 });
     assert.deepEqual(
       drain(next),
       Array.from({ length: 30 }, (_item, index) => index + 1),
