@@ -80,7 +80,7 @@ export class Merger {
   async alone<T>(work: (inner: Transaction) => Promise<T>): Promise<T> {
     const done = await this.db.transaction(async (inner) => {
       await inner.query(`${MOST_IDLE}; ${LOCK}`);
-      this.words.begin();
+      await this.words.begin(inner);
       return work(inner);
     });
     this.words.committed();

@@ -9,6 +9,8 @@ export const withoutNul = (text: string): string => (text.includes('\0') ? text.
 
 interface Table {
   readonly ids: Map<string, number>;
+  /** The string with the highest number that was ever in `ids`. */
+  newest: { readonly id: number; readonly text: string } | null;
   /** Placeholders of strings that the transaction has asked for and that have no number yet. */
   readonly wanted: Map<string, number>;
   /** All strings with placeholders in this transaction: -1 stands for the first. */
@@ -24,14 +26,25 @@ export class Words implements WordCodec {
   private isCommitted = true;
 
   /** Placeholders are valid for one transaction; so are the numbers that it makes, if it is rolled back. */
-  begin(): void {
-    if (!this.isCommitted) this.tables.clear();
+  async begin(db: Pick<Transaction, 'rows'>): Promise<void> {
+    if (!this.isCommitted || !(await this.areValid(db))) this.tables.clear();
     this.isCommitted = false;
     for (const { ids, wanted, given } of this.tables.values()) {
       if (ids.size > CACHED) ids.clear();
       wanted.clear();
       given.length = 0;
     }
+  }
+
+  /** false: the store is in an earlier state, restored or after a failover, and gives other strings these numbers. */
+  private async areValid(db: Pick<Transaction, 'rows'>): Promise<boolean> {
+    const newest = [...this.tables].flatMap(([dictionary, { newest: one }]) =>
+      one === null ? [] : [{ dictionary, ...one }],
+    );
+    if (newest.length === 0) return true;
+    const names = newest.map(({ dictionary, id }) => `(SELECT name FROM qmemacct.${dictionary} WHERE id = ${id})`);
+    const [row = []] = await db.rows<readonly (string | null)[]>(`SELECT ${names.join(', ')}`);
+    return newest.every(({ text }, index) => row[index] === text);
   }
 
   intern(dictionary: Dictionary, given: string): number {
@@ -63,7 +76,8 @@ export class Words implements WordCodec {
     await Promise.all([...this.tables].map(([dictionary, table]) => this.fill(db, dictionary, table)));
   }
 
-  private async fill(db: Pick<Transaction, 'rows'>, dictionary: Dictionary, { ids, wanted }: Table): Promise<void> {
+  private async fill(db: Pick<Transaction, 'rows'>, dictionary: Dictionary, table: Table): Promise<void> {
+    const { ids, wanted } = table;
     if (wanted.size === 0) return;
     const texts = [...wanted.keys()];
     wanted.clear();
@@ -75,7 +89,10 @@ export class Words implements WordCodec {
        SELECT id, name FROM known UNION ALL SELECT id, name FROM made`,
       [JSON.stringify(texts)],
     );
-    for (const [id, text] of rows) ids.set(text, id);
+    for (const [id, text] of rows) {
+      ids.set(text, id);
+      if (id > (table.newest?.id ?? 0)) table.newest = { id, text };
+    }
   }
 
   committed(): void {
@@ -85,7 +102,7 @@ export class Words implements WordCodec {
   private table(dictionary: Dictionary): Table {
     const known = this.tables.get(dictionary);
     if (known !== undefined) return known;
-    const made: Table = { ids: new Map(), wanted: new Map(), given: [] };
+    const made: Table = { ids: new Map(), newest: null, wanted: new Map(), given: [] };
     this.tables.set(dictionary, made);
     return made;
   }

@@ -156,9 +156,28 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
     const numbers = new Set([known, ...many].map((cell) => words.number('job_name', cell)));
     assert.equal(numbers.size, 50_001);
     words.committed();
-    words.begin();
+    await words.begin(db);
     assert.ok(words.intern('job_name', 'known') < 0, 'the numbers of many strings are forgotten');
     await db.close();
+  });
+
+  it('gives no string a number that is another string’s since the store was put back to an earlier state', async (t) => {
+    const name = await server.database();
+    const db = connect(server.url(name));
+    t.after(() => db.close());
+    const words = new Words();
+    const numberOfEve = async (): Promise<unknown> => {
+      await words.begin(db);
+      const eve = words.intern('owner', 'eve');
+      await words.ensure(db);
+      words.committed();
+      return words.number('owner', eve);
+    };
+    const number = await numberOfEve();
+    assert.equal(await numberOfEve(), number);
+    // As if frank had come first after the restore.
+    await server.run(name, "UPDATE qmemacct.owner SET name = 'frank' WHERE name = 'eve'");
+    assert.notEqual(await numberOfEve(), number);
   });
 
   it('stores each line once beside other importers and deliverers', async () => {
