@@ -104,10 +104,11 @@ export async function findJobLines(
   const { totals } = first;
   for (let answer = first; ;) {
     const lines = linesOf(answer);
-    if (lines.length > most && answer.records.length < totals.records)
+    // Not by the totals, which leave out self-reported records.
+    const isWhole = answer.records.length < limit;
+    if (lines.length > most && !isWhole)
       return { answer: { ...answer, totals }, lines: await completed(lines.slice(0, most), query, readers) };
-    if (answer.records.length >= totals.records || limit >= query.limit)
-      return { answer: { ...answer, totals }, lines: lines.slice(0, most) };
+    if (isWhole || limit >= query.limit) return { answer: { ...answer, totals }, lines: lines.slice(0, most) };
     const enough = Math.ceil((2 * most) / Math.max(1, lines.length));
     limit = Math.min(query.limit, limit * Math.max(GROWTH, enough));
     answer = await findRecords({ ...query, limit, totals: false }, readers);

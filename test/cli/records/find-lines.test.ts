@@ -91,6 +91,18 @@ describe('findJobLines', () => {
   });
 });
 
+describe('findJobLines of self-reported records', () => {
+  it('does not take the records that were read for all, since the totals leave them out', async () => {
+    const claimed = array.map((record): JobRecord => ({ ...record, trust: 'self-reported' }));
+    const stored = memoryReader(claimed);
+    const { lines } = await findJobLines(QUERY, 50, [stored]);
+    assert.deepEqual(
+      lines.map((line) => line.length),
+      [claimed.length],
+    );
+  });
+});
+
 describe('findJobSums', () => {
   const query = { since: 0, until: END + 1 };
   const wanted = { jobs: 3, waits: true, limit: 200_000, fields: LIST_FIELDS };
