@@ -202,27 +202,30 @@ async function countedTotals({ filter, readers, counted }: Sought, totals: Total
   return (await findRecords({ ...filter, limit: 1, fields: ['cluster'] }, counted)).totals;
 }
 
-/** Prints the lines as a list for people, nothing if there are none; returns their number. */
+/** Prints the lines as a list for people, at most those wanted, nothing if there are none; returns their number. */
 function writeList(
-  { subject, interval, view, screen }: Wanted,
+  { subject, interval, most, view, screen }: Wanted,
   { lines, totals, all, waits, read }: Omit<JobLinesAnswer, 'lines'> & Pick<RecordListReport, 'lines' | 'all'>,
   terminal: Terminal,
 ): number {
   const ofQueues = { queues: waitsOf(waits), records: read };
-  const report = { title: subject.title(screen), ...interval, lines, totals, all, view, waits: ofQueues };
+  const shown = { lines: lines.slice(0, most), more: lines.length > most };
+  const report = { title: subject.title(screen), ...interval, ...shown, totals, all, view, waits: ofQueues };
   if (lines.length > 0) writeLines(terminal, renderRecordList(report, screen));
   return lines.length;
 }
 
 /** Shows the wanted lines; resolves to their number. */
 async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Promise<number> {
-  const sums = await findSums(wanted, sought);
+  const { subject, format, most } = wanted;
+  // One line more than is shown, to know whether there are more.
+  const search = format === 'text' ? { ...wanted, most: most + 1 } : wanted;
+  const sums = await findSums(search, sought);
   if (sums !== null) {
     const totals = await countedTotals(sought, sums.totals);
     return writeList(wanted, { ...sums, totals, all: sums.totals.records }, terminal);
   }
-  const { subject, format } = wanted;
-  const { answer, lines, ofClass } = await findLines(wanted, sought);
+  const { answer, lines, ofClass } = await findLines(search, sought);
   if (ofClass !== undefined && ofClass.leftOut > 0)
     warn(
       terminal,

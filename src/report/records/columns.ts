@@ -5,7 +5,7 @@ import { jobLineOf, perHost, endOrStart, type JobLine } from '../../accounting/j
 import { H_VMEM } from '../../gridengine/memory-complex';
 import { memoryEfficiency, queueWait } from '../../record/efficiency';
 import { jobName } from '../../record/job-name';
-import { requestedBytes } from '../../record/facts';
+import { chargedEnergy, requestedBytes } from '../../record/facts';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord, Bracket } from '../../record/record';
 import { limitOf, requestOf } from '../../record/request';
@@ -188,10 +188,6 @@ const textCell =
 
 const numberText = (value: number | null): string | null => (value === null ? null : String(value));
 
-/** Joules charged to the job: its share of the CPU packages and of the memory. */
-const energyOf: Of<number | null> = ({ metrics: { energy_package_joules: packages, energy_dram_joules: dram } }) =>
-  packages === undefined ? null : packages + (dram ?? 0);
-
 /** NONE is what Grid Engine writes for no project. */
 const projectOf: Of<string | null> = ({ project }) => (project === 'NONE' ? null : project);
 
@@ -368,7 +364,7 @@ export const RECORD_COLUMNS = {
     head: 'energy',
     says: 'energy charged to the job, in kWh',
     align: 'right',
-    cell: sumCell(energyOf, (joules) => formatNumber(joules / JOULES_PER_KWH)),
+    cell: sumCell(chargedEnergy, (joules) => formatNumber(joules / JOULES_PER_KWH)),
   },
   processes: {
     head: 'processes',

@@ -3,7 +3,7 @@ import type { FieldName } from '../../record/fields';
 import type { Totals } from '../../record/totals';
 import { FAR_BELOW_LIMIT } from '../../record/sums';
 import { formatInterval } from '../format/local-time';
-import { countText, formatCount, formatPercent } from '../format/units';
+import { countText, formatCount, formatPercent, plural } from '../format/units';
 import { spread } from '../job/title';
 import { busyTone, renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import { wrap } from '../screen/layout';
@@ -22,8 +22,10 @@ export interface RecordListReport {
   readonly lines: readonly ListLine[];
   /** Sums over the records that count in sums, shown or not. */
   readonly totals: Totals;
-  /** Number of records in the interval, shown or not. */
+  /** Number of these records. */
   readonly all: number;
+  /** There are more lines than `lines`. */
+  readonly more?: boolean;
   readonly view: RecordTableView;
   /** How long jobs waited, by queue and request, and from how many records that is known; left out: not asked for. */
   readonly waits?: { readonly queues: readonly QueueWaits[]; readonly records: number };
@@ -83,6 +85,11 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
   const records = total((line) => line.records);
   const isCounted = lines.some((line) => line.is_counted);
   const selfReported = total((line) => line.self_reported);
+  // How many self-reported ones there are in all is not known.
+  const shown =
+    selfReported > 0 || records >= report.all
+      ? `only ${plural(records, 'record')}`
+      : `${formatCount(records)} of ${plural(report.all, 'record')}`;
   const table = renderRecordTable(report.lines, report.view, screen);
   const shows = (name: RecordColumnName): boolean => !table.leftOut.includes(name);
   const legend = [
@@ -98,9 +105,7 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
       ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
       : []),
     ...(selfReported > 0 ? [`${formatCount(selfReported)} self-reported by the owner: not in the site's sums`] : []),
-    ...(records < report.all
-      ? [`${formatCount(records)} of ${formatCount(report.all)} records shown: --limit N, --sort KEY`]
-      : []),
+    ...(records < report.all || report.more === true ? [`${shown} shown: --limit N, --sort KEY`] : []),
   ];
   return [
     spread(report.title, countText(totals), screen, style.title, style.title),

@@ -108,6 +108,16 @@ describe('a list of the jobs of a class', () => {
     assert.match(json.output, /"classes":\{"rules_version":"[0-9a-f]{12}","found":\[\{"class":"memory-far-below"/);
   });
 
+  it('says that there are more than are shown, where these are self-reported, too', async () => {
+    const claimed = growing().map((record): JobRecord => ({ ...record, trust: 'self-reported' }));
+    for (const tasks of [false, true])
+      assert.match(
+        (await list(everything, { limit: '1', tasks }, claimed)).output,
+        /^only \d records? shown: --limit N/m,
+      );
+    assert.doesNotMatch((await list(everything, {}, claimed)).output, / shown: /);
+  });
+
   it('counts no self-reported jobs', async () => {
     const [known, ...others] = growing();
     const claimed = others.map((record): JobRecord => ({ ...record, trust: 'self-reported' }));

@@ -81,6 +81,13 @@ describe('renderRecordList', () => {
     assert.match(renderRecordList(chosen, testScreen()).join('\n'), /4721 +mem_free 4 GiB\n4711 +4 GiB\n/);
   });
 
+  it('shows the energy that sums count, of the memory alone, too', () => {
+    const charged = { ...ordinary, metrics: { energy_dram_joules: 3_600_000 } };
+    const chosen = { columns: ['job', 'energy'], chosen: true, width: 100 } as const;
+    const text = renderRecordList({ ...report, lines: toLines([charged], 'time'), view: chosen }, testScreen());
+    assert.match(text.join('\n'), /\n4711 +1\.00\n/);
+  });
+
   it('shows one line per job', () =>
     assertGolden('owner-by-job', renderRecordList({ ...report, lines: toJobLines(records, 'unused') }, testScreen())));
 
@@ -113,8 +120,15 @@ describe('renderRecordList', () => {
   });
 
   it('says how many records are not shown', () => {
-    const lines = renderRecordList({ ...report, lines: report.lines.slice(0, 5) }, testScreen());
+    const others = records.filter(({ trust }) => trust !== 'self-reported');
+    const lines = renderRecordList({ ...report, lines: toLines(others.slice(0, 5), 'time') }, testScreen());
     assert.equal(lines.at(-1), '5 of 28 records shown: --limit N, --sort KEY');
+    const own = { ...report, lines: toLines([selfReported], 'time'), all: 0 };
+    assert.equal(
+      renderRecordList({ ...own, more: true }, testScreen()).at(-1),
+      'only 1 record shown: --limit N, --sort KEY',
+    );
+    assert.doesNotMatch(renderRecordList(own, testScreen()).join('\n'), /records shown/);
   });
 
   it("shows Grid Engine's figure where no peak was measured, marked with ~", () => {
