@@ -487,6 +487,7 @@ describe('the page that compares jobs', () => {
     assert.equal([...page.text.matchAll(/<path\s+class="curve line-\d"[^>]*\sd="M/g)].length, 2);
     assert.match(textOf(page), /No such job is known here: 99\. .* 4711 4720\.7 \(largest of 20 tasks\)/);
     assert.match(textOf(page), /peak of limit 9\.6 % 99 %/);
+    assert.match(textOf(await site.get(`/compare?jobs=${running.job_id}`)), / ended (?:running|silent)/);
     assert.equal((await site.get('/compare?jobs=1,x')).status, 400);
     assert.equal((await site.get('/compare?jobs=1,2,3,4,5,6,7')).status, 400);
     assert.match((await site.get('/job/4711')).text, /href="\/compare\?jobs=4711&amp;cluster=biology"/);

@@ -2,12 +2,14 @@ import { groupBy } from '../../../base/group-by';
 import type { JobOrTask } from '../../../live/unfinished-job';
 import { heldBytes } from '../../../record/cause';
 import { jobTaskName } from '../../../record/job-name';
+import type { JobRecord } from '../../../record/record';
 import { formatMinute, parseTime } from '../../../report/format/local-time';
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../../../report/format/units';
 import { describeEnding } from '../../../report/job/ending';
 import { endingTone } from '../../../report/job/headline';
 import { jobKey } from '../../../report/job/job-run';
 import { latestWhole, type JobWhole } from '../../../report/job/job-whole';
+import { runningLabel } from '../../../report/job/running';
 import { measuredRows } from '../../../report/job/summary';
 import { jobNumber } from '../../../report/live/labels';
 import type { Screen } from '../../../report/screen/screen';
@@ -77,8 +79,11 @@ const FIGURES: readonly (readonly [name: string, figure: Figure])[] = [
   ['read', ({ total }) => (total.read_bytes === null ? '' : formatBytes(total.read_bytes))],
   ['written', ({ total }) => (total.written_bytes === null ? '' : formatBytes(total.written_bytes))],
   ['processes', ({ total }) => total.processes],
-  ['ended', ({ total }) => html`<span class="${endingTone(total)}">${describeEnding(total)}</span>`],
+  ['ended', ({ total }, screen) => html`<span class="${endingTone(total)}">${endText(total, screen)}</span>`],
 ];
+
+const endText = (total: JobRecord, screen: Screen): string =>
+  total.status === 'running' ? runningLabel(total, screen) : describeEnding(total);
 
 function momentOf(time: string | null): string {
   const moment = parseTime(time);
