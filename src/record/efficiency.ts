@@ -27,6 +27,17 @@ export function cpuEfficiency(
   return cpu === null || active === null || slots === null || active * slots <= 0 ? null : cpu / (active * slots);
 }
 
+/**
+ * As `cpuEfficiency`, of a job (array task) as a whole: known only by an accounting line, which may tell no slots per
+ * host, it had all slots of the job.
+ */
+export function cpuEfficiencyOfJob(
+  record: Parameters<typeof cpuEfficiency>[0] & Pick<JobRecord, 'trust' | 'slots'>,
+): number | null {
+  const { trust, host_slots: onHost, slots } = record;
+  return cpuEfficiency(trust === 'accounting' ? { ...record, host_slots: onHost ?? slots ?? 1 } : record);
+}
+
 export function memoryEfficiency(
   record: Pick<JobRecord, 'peak_rss' | 'h_vmem' | 'requests' | 'request_order'>,
 ): number | null {

@@ -1,4 +1,5 @@
 import { jobName, jobTaskName } from '../../record/job-name';
+import { cpuEfficiencyOfJob } from '../../record/efficiency';
 import { groupBy } from '../../base/group-by';
 import type { FieldName } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
@@ -38,7 +39,7 @@ import { ClassCounts, type ClassCount, type Judges } from '../rules/judge';
 
 /** The fields that the screen of an array is made from, read for every task. */
 export const TASK_FIELDS: readonly FieldName[] = [
-  ...(['task_id', 'host', 'owner', 'job_name', 'pe', 'slots', 'host_slots', 'granted_hosts'] as const),
+  ...(['task_id', 'host', 'trust', 'owner', 'job_name', 'pe', 'slots', 'host_slots', 'granted_hosts'] as const),
   ...(['status', 'exit_status', 'signal', 'failed', 'submitted_at', 'started_at', 'ended_at', 'revision'] as const),
   ...(['h_vmem', 'requests', 'request_order', 'grid_engine', 'metrics'] as const),
   ...(['wallclock_seconds', 'suspended_seconds', 'cpu_seconds'] as const),
@@ -48,7 +49,7 @@ export const TASK_FIELDS: readonly FieldName[] = [
 /** The same, and the fields that are read only for tasks that are shown individually. */
 export const ARRAY_FIELDS: readonly FieldName[] = [
   ...TASK_FIELDS,
-  ...(['cluster', 'job_id', 'pe_task_id', 'run_id', 'trust', 'queue', 'project', 'samples', 'notes'] as const),
+  ...(['cluster', 'job_id', 'pe_task_id', 'run_id', 'queue', 'project', 'samples', 'notes'] as const),
 ];
 
 /** With --full, tasks are listed if there are at most this many; --tasks lists all. */
@@ -232,7 +233,11 @@ function countedOfLimit({ counted, record, whole }: Task): string {
 
 function renderListed(listed: readonly RunRecords[], room: number, screen: Screen): string[] {
   const tasks = listed.map(taskOf);
-  const rows = tasks.map(({ record, counted }) => ({ ...asRun(record), counted: counted?.bytes ?? null }));
+  const rows = tasks.map(({ record, counted }) => ({
+    ...asRun(record),
+    counted: counted?.bytes ?? null,
+    cpu: cpuEfficiencyOfJob(record),
+  }));
   const sums = tasks.some(({ counted }) => counted?.isSum === true) ? [`~: maxvmem, ${SUM_OVER_HOSTS}`] : [];
   return [...renderRunTable(TASK_COLUMNS, rows, room, screen), ...sums.map(screen.style.faint)];
 }

@@ -1,5 +1,5 @@
 import { RAISE } from '../../advice/job-class';
-import { cpuEfficiency } from '../../record/efficiency';
+import { cpuEfficiencyOfJob } from '../../record/efficiency';
 import { figureOf, measuredUpper, shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
@@ -32,8 +32,7 @@ export function sizedByAddressSpace(record: JobRecord): boolean {
 /** CPU time over elapsed time and slots. */
 export function cpuGauges(record: JobRecord): Gauge[] {
   const slots = record.host_slots ?? record.slots ?? 1;
-  // A job known only by its accounting line may have no slots per host: then all slots of the job count.
-  const share = cpuEfficiency(record.trust === 'accounting' ? { ...record, host_slots: slots } : record);
+  const share = cpuEfficiencyOfJob(record);
   if (share === null) return [];
   return [
     {

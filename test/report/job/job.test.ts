@@ -180,6 +180,11 @@ describe('renderJob', () => {
     const lines = renderJob(reportOf(asRuns([line])), short, testScreen()).join('\n');
     assert.match(lines, /~3\.00 GiB \(sum over hosts\)/);
     assert.match(lines, /16 slots +1:00:00 CPU time +6\.3 %/);
+    assert.match(renderJob(reportOf(asRuns([line])), full, testScreen()).join('\n'), /1:00:00, 6\.3 % of .* 16 slots/);
+    const tasks = [1, 2].map((task): JobRecord => ({ ...line, task_id: task, run_id: `accounting.${task}` }));
+    const array = renderJob(reportOf(asRuns(tasks)), full, testScreen()).join('\n');
+    assert.match(array, /CPU over slots +6\.3 % +6\.3 % +6\.3 % /);
+    assert.match(array, /~3\.00 GiB +6\.3 % +ok\n/);
   });
 
   it('shows the same text with colours', () => {
