@@ -67,6 +67,7 @@ function joined(earlier: JobRecord, later: JobRecord, sampled: boolean): Partial
     written_chars: larger(earlier.written_chars, later.written_chars),
     samples: later.samples === null ? earlier.samples : later.samples + (earlier.samples ?? 0),
     rss_byte_seconds: sumOfKnown([earlier.rss_byte_seconds, later.rss_byte_seconds]),
+    suspended_seconds: sumOfKnown([earlier.suspended_seconds, later.suspended_seconds]),
     metrics: withEarlierMetrics(later.metrics, earlier.metrics, OF_THE_JOB),
     notes: clipNotes([...new Set([...earlier.notes, ...later.notes])]),
   };

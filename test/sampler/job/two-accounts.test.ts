@@ -72,14 +72,17 @@ describe('the record of a job that an earlier sampler began', () => {
   it('has the sums of what both counted, the higher peaks and the cgroup’s latest totals', () => {
     const later = recordOf({
       rss_byte_seconds: 40,
+      suspended_seconds: 3,
       metrics: { energy_package_joules: 30, pss_peak_bytes: 400, cgroup_cpu_seconds: 7, cgroup_peak_bytes: 8 },
     });
     const earlier = recordOf({
       rss_byte_seconds: 60,
+      suspended_seconds: 600,
       metrics: { energy_package_joules: 70, pss_peak_bytes: 900, cgroup_cpu_seconds: 5, cgroup_peak_bytes: 8 },
     });
     const both = afterRestart(later, earlier);
     assert.equal(both.rss_byte_seconds, 100);
+    assert.equal(both.suspended_seconds, 603);
     assert.deepEqual(both.metrics, {
       energy_package_joules: 100,
       pss_peak_bytes: 900,
