@@ -65,7 +65,7 @@ export class Tick {
   /** Processes that have not run since the tick before. */
   private resting = 0;
   private stopped = 0;
-  /** Living processes that are not stopped. */
+  /** Living processes that are stopped neither by a signal nor by a tracer. */
   private going = 0;
   private readonly pageSize: number;
 
@@ -251,7 +251,8 @@ export class Tick {
     process.threads = stat.threads;
     this.sums.threads += stat.threads;
     if (stat.state === 'T') this.stopped++;
-    else if (!isDead(stat) || stat.threads > 1) this.going++;
+    // 't': its tracer has stopped it, and may itself be stopped (strace, when a job is suspended).
+    else if (stat.state !== 't' && (!isDead(stat) || stat.threads > 1)) this.going++;
     return counters;
   }
 

@@ -97,6 +97,8 @@ describe('the sampler of a job', () => {
     at(1);
     assert.equal(sampler.observation().suspendedMs, 0);
     tree.set(101, { state: 'T' });
+    // Traced by 100.
+    tree.set(102, { ppid: 100, state: 't' });
     at(2);
     tree.set(101, { state: 'Z' });
     at(3);
