@@ -4,7 +4,7 @@ import { largestOfKnown, sumOfAll, sumOfKnown } from '../base/known';
 import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../record/record';
 import { bytesForSlots } from '../gridengine/memory-request';
 import { largestOfBrackets, sumOfBrackets, type Part } from '../record/bracket-sum';
-import { cpuEfficiency } from '../record/efficiency';
+import { activeSeconds, cpuEfficiency } from '../record/efficiency';
 import { figureOf, shareOfLimit } from '../record/peak-figure';
 import { endOf } from '../record/record-end';
 import { limitOf, requestOf } from '../record/request';
@@ -138,7 +138,7 @@ export function sumOfJob(records: readonly JobRecord[], attempt = 1): JobSum {
   const seenSlots = sumOfAll(seen.map((host) => host.slots));
   const limit = limitOfJob(first, hosts, slots);
   const together = sumOfSeries(records.map((record) => ({ series: record.series, to: endOf(record) })));
-  const suspended = suspendedIn(records);
+  const suspended = suspendedIn(records, wallclock);
   const cpu = sumOfKnown(records.map((record) => record.cpu_seconds));
   return {
     cluster: first.cluster,
@@ -230,7 +230,7 @@ function sumOfHost(group: HostGroup, first: JobRecord, wallclock: number | null)
     cpu_efficiency: cpuEfficiency({
       cpu_seconds: cpu,
       wallclock_seconds: wallclock,
-      suspended_seconds: suspendedIn(records),
+      suspended_seconds: suspendedIn(records, wallclock),
       host_slots: slots,
     }),
     memory_efficiency: shareOfLimit(peaks.peak_rss, limit),
@@ -319,10 +319,14 @@ function lastSeen({ status, revision, started_at, ended_at, wallclock_seconds: e
   return started_at === null || elapsed === null ? null : Date.parse(started_at) + elapsed * 1000;
 }
 
-/** The least of what is known: a part that went on was not suspended. */
-function suspendedIn(records: readonly JobRecord[]): number | null {
-  const known = records.flatMap(({ suspended_seconds: seconds }) => seconds ?? []);
-  return known.length === 0 ? null : least(known);
+/** The most of what is known, but no longer than every part leaves: while one went on, the job was not suspended. */
+function suspendedIn(records: readonly JobRecord[], wallclock: number | null): number | null {
+  const known = records.filter(({ suspended_seconds: seconds }) => seconds !== null);
+  const most = largestOfKnown(known.map(({ suspended_seconds: seconds }) => seconds));
+  const active = largestOfKnown(known.map(activeSeconds));
+  return most === null || active === null || wallclock === null
+    ? most
+    : Math.min(most, Math.max(0, wallclock - active));
 }
 
 function spanSeconds(records: readonly JobRecord[]): number | null {

@@ -178,6 +178,19 @@ describe('sumOfJob: slots, limits, load', () => {
     assert.deepEqual(sum.cpu_imbalance, { most: 'n2', least: 'n1', ratio: 2 });
   });
 
+  it('was suspended while no part went on, however short the parts were', () => {
+    const part = (task: string | null, suspended: number | null, to = 60_000): JobRecord =>
+      recordOn('n1', null, { task, to, fields: { ...granted(1), suspended_seconds: suspended } });
+    const sumWith = (task: JobRecord): readonly unknown[] => {
+      const sum = sumOfJob([{ ...part(null, 30), cpu_seconds: 15 }, task]);
+      return [sum.suspended_seconds, sum.cpu_efficiency, sum.hosts[0]?.cpu_efficiency];
+    };
+    assert.deepEqual(sumWith(part('1.n1', 0, 10_000)), [30, 0.5, 0.5]);
+    assert.deepEqual(sumWith(part('1.n1', null)), [30, 0.5, 0.5]);
+    assert.deepEqual(sumWith(part('1.n1', 0)), [0, 0.25, 0.25]);
+    assert.equal(sumOfJob([part(null, null), part('1.n1', 0, 10_000)]).suspended_seconds, 0);
+  });
+
   it('counts a consumable per job once, for the master', () => {
     const h_vmem = { request_bytes: 3 * GIB, limit_bytes: 3 * GIB, per: 'job' as const };
     const sum = sumOfJob(
