@@ -121,7 +121,7 @@ export function buildRecord(parts: RecordParts): JobRecord {
     wallclock_seconds: times.wallclockSeconds,
     cpu_seconds: cpuSeconds(parts, seen),
     ...(sampled ? sampledFields(observation, parts) : {}),
-    ...(sampled || allEndedKnown ? transfers(observation) : {}),
+    ...((sampled && !observation.ioLost) || allEndedKnown ? transfers(observation) : {}),
     processes: seen ? Math.max(observation.counts.seen, lineage?.totals.processes ?? 0) : null,
     metrics: {
       ...parts.metrics,

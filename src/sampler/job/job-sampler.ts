@@ -57,6 +57,8 @@ const SAMPLING = object({
   longestGapMs: number(0),
   rssByteMs: number(0),
   suspendedMs: number(0),
+  /** Of some process nothing tells the I/O: it could not be read, and no process of the job waited for it. */
+  ioLost: boolean,
   maxProcesses: integer(0),
   maxThreads: integer(0),
 });
@@ -105,6 +107,7 @@ const NO_SAMPLING: Sampling = {
   longestGapMs: 0,
   rssByteMs: 0,
   suspendedMs: 0,
+  ioLost: false,
   maxProcesses: 0,
   maxThreads: 0,
 };
@@ -158,6 +161,8 @@ export class JobSampler {
   private readonly sampling: { -readonly [Name in keyof Sampling]: Sampling[Name] };
   private lastRss: number;
   private lastStopped: boolean;
+  /** Processes of the last tick whose I/O could not be read. */
+  private unreadIo: ReadonlySet<string> = new Set();
   /** Figures of processes that have gone, as far as no living process has taken them over. */
   private gone: Sums;
   /** Counters of the last tick. */
@@ -248,6 +253,7 @@ export class JobSampler {
     if (readings.execs > 0) openEnd(peaks, 'exec');
     if (readings.fallenMarks > 0) openEnd(peaks, 'fallen-mark');
     if (readings.failedReads > 0) openEnd(peaks, 'failed-read');
+    this.followUnreadIo(counters);
     this.gone = addSums(this.gone, sumsOfGone(this.before, counters, readings.ancestors));
     this.before = counters;
     this.sums = largest(this.sums, totals(this.gone, counters));
@@ -332,6 +338,7 @@ export class JobSampler {
     const { lineage } = this;
     return {
       ...this.sampling,
+      ioLost: this.sampling.ioLost || this.unreadIo.size > 0,
       peaks: this.peaks,
       series: this.series,
       sums: this.sums,
@@ -390,6 +397,13 @@ export class JobSampler {
     resolveAll(this.peaks, fates);
     settleSeries(this.series, fates);
     this.sampling.rssByteMs += this.images.settle(fates);
+  }
+
+  /** Who waits for a process gets its I/O, too. */
+  private followUnreadIo(now: ReadonlyMap<string, Counters>): void {
+    for (const id of this.unreadIo)
+      if (!now.has(id) && !now.has(this.before.get(id)?.parent ?? '')) this.sampling.ioLost = true;
+    this.unreadIo = this.processes.unreadIo();
   }
 
   private takeSample(readings: TickReadings): void {

@@ -109,6 +109,8 @@ export class JobProcess {
   rest: Rest | null = null;
   /** In the current tick, it is not known to have run since `rest` was read. */
   presumedAsleep = false;
+  /** Its `io` can't be read, as that of a set-user-ID program without root. */
+  ioUnread = false;
   /** As last read; null: not yet. */
   counters: Counters | null = null;
   /** What the first of the tick's two sweeps read, in bytes. */

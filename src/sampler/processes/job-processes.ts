@@ -134,6 +134,11 @@ export class JobProcesses {
     return workers;
   }
 
+  /** Ids of the processes whose I/O is not known. */
+  unreadIo(): ReadonlySet<string> {
+    return new Set([...this.tracked.values()].flatMap(({ id, ioUnread }) => (ioUnread ? [id] : [])));
+  }
+
   /** Whether a forked image counts whatever becomes of it. (That of the first process is the shepherd's.) */
   countsAnyway(process: JobProcess): boolean {
     return !process.shared && process.pid !== this.rootPid && process.hasOwnMemory();
@@ -173,16 +178,20 @@ export class JobProcesses {
 
   countersOf(process: JobProcess, stat: Stat): Counters {
     const io = process.files.io();
+    if (io !== null) process.ioUnread = false;
+    // Without root nobody may read it once the memory has gone: then what was read before stands.
+    else if (!isDead(stat) && !stat.exiting) process.ioUnread = process.files.stat()?.startTicks === process.startTicks;
+    const known = io ?? process.counters;
     return {
       parent: this.tracked.get(stat.ppid)?.id ?? null,
       cpu: stat.cpuTicks + stat.childCpuTicks,
       childCpu: stat.childCpuTicks,
       faults: stat.minorFaults + stat.childMinorFaults,
       childFaults: stat.childMinorFaults,
-      readChars: io?.readChars ?? 0,
-      writtenChars: io?.writtenChars ?? 0,
-      readBytes: io?.readBytes ?? 0,
-      writtenBytes: io?.writtenBytes ?? 0,
+      readChars: known?.readChars ?? 0,
+      writtenChars: known?.writtenChars ?? 0,
+      readBytes: known?.readBytes ?? 0,
+      writtenBytes: known?.writtenBytes ?? 0,
     };
   }
 

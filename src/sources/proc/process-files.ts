@@ -50,7 +50,6 @@ function withFile<T>(path: string, use: (fd: number) => T): T {
 export class ProcessFiles {
   private readonly base: string;
   private readonly kept = new Map<Name, number>();
-  private readonly refused = new Set<Name>();
 
   constructor(
     readonly pid: number,
@@ -153,7 +152,6 @@ export class ProcessFiles {
 
   /** What `use` makes of an open file; null: gone or not readable. */
   private withKept<T>(name: Name, use: (fd: number) => T): T | null {
-    if (this.refused.has(name)) return null;
     try {
       const fd = this.kept.get(name);
       if (fd !== undefined) return use(fd);
@@ -164,7 +162,6 @@ export class ProcessFiles {
       return use(opened);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
-      if (code === 'EACCES' || code === 'EPERM') this.refused.add(name);
       if (code === 'EMFILE' || code === 'ENFILE') this.budget.left = 0;
       return null;
     }

@@ -49,6 +49,7 @@ function observation(changes: Partial<Observation> = {}): Observation {
     longestGapMs: 1010,
     rssByteMs: 300 * MIB * 62_000,
     suspendedMs: 0,
+    ioLost: false,
     sums: { ...NO_SUMS, cpu: 1_300, readBytes: 4096, writtenBytes: 8192, readChars: 5000, writtenChars: 9000 },
     maxProcesses: 3,
     maxThreads: 9,
@@ -136,6 +137,7 @@ describe('the record of a sampled job', () => {
     );
     assert.equal(made.revision, END + 100);
     assert.deepEqual(made.series?.rss_bytes.at(-1), 300 * MIB);
+    assert.equal(record({ observation: observation({ ioLost: true }) }).read_bytes, null);
   });
 
   it('ends its chart with the current memory while the job runs, and with the step’s maximum later', () => {

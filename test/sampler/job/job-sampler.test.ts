@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { JobSampler, SAVED_SAMPLER } from '../../../src/sampler/job/job-sampler';
 import type { ClaimRules } from '../../../src/sampler/processes/job-processes';
@@ -108,6 +110,34 @@ describe('the sampler of a job', () => {
     next.tick(START + 5000, false);
     next.tick(START + 9000, false);
     assert.equal(next.observation().suspendedMs, 2500);
+  });
+
+  it('does not know the I/O of a job with a process that hides it, unless its parent has waited for that', () => {
+    const { sampler, tree, at } = newJob();
+    const hide = (pid: number, state = 'S'): void => {
+      tree.set(pid, { ppid: 100, state });
+      rmSync(join(tree.root, String(pid), 'io'));
+    };
+    const lost = (): boolean => sampler.observation().ioLost;
+    sampler.start(100, START);
+    hide(101);
+    at(0);
+    assert.equal(lost(), true);
+    tree.remove(101);
+    at(1);
+    assert.equal(lost(), false);
+    tree.set(102, { ppid: 100, read: 500 });
+    at(2);
+    hide(102, 'Z');
+    at(3);
+    tree.remove(102);
+    hide(103);
+    at(4);
+    assert.equal(sampler.observation().sums.readBytes, 500);
+    tree.remove(100);
+    tree.remove(103);
+    at(5);
+    assert.equal(lost(), true);
   });
 
   it('counts a process once that ended after two sweeps, before either was settled, with all its I/O', () => {

@@ -39,6 +39,7 @@ function observation(lineage: LineageSeen | null): Observation {
     longestGapMs: 0,
     rssByteMs: 0,
     suspendedMs: 0,
+    ioLost: false,
     sums: NO_SUMS,
     maxProcesses: 1,
     maxThreads: 1,
