@@ -77,10 +77,10 @@ function offerSentence(offers: readonly Offer[], job: UnfinishedJob, screen: Scr
   if (!isNumber(best.value)) return `${wanted} does not fit ${listed(names, screen)}.`;
   if (best.source === 'fixed')
     return `${wanted} does not fit ${kind === 'cluster' ? 'the cluster' : listed(names, screen)}: set to ${offered(best.value, screen)}.`;
-  const isMore = request !== null && job.pe === null && amountOf(best.value) > amountOf(request) * PRINTED;
-  // A complex whose value must be equal, such as num_proc.
-  if (best.source === 'load' && isMore)
-    return `${wanted} does not fit ${listed(names, screen)}: ${screen.safe(name)} has ${offered(best.value, screen)}.`;
+  if (best.source === 'load') {
+    const has = `${screen.safe(name)} ${names.length === 1 ? 'reports' : 'reports most,'} ${offered(best.value, screen)}`;
+    return `${wanted} does not fit ${listed(names, screen)} now: ${has}.`;
+  }
   const hosts = kind === 'host' && complex === job.complex ? job.hosts : [];
   const total = hosts.find((host) => host.name === name)?.capacity ?? null;
   const of = total === null ? '' : ` of ${formatRequested(total)}`;
@@ -106,6 +106,14 @@ const MEANT: Readonly<Record<string, string>> = {
   // On each of its hosts (cqueue_match_static()).
   'of cluster queue': `does not allow what the job requests (${unbroken('qconf -sq')})`,
 };
+
+/** The scheduler names max_aj_instances also where it is the job's own `qsub -tc` that limits its tasks. */
+const TASKS_AT_ONCE = "not all array tasks may be started due to 'max_aj_instances'";
+
+const otherSentence = (text: string, screen: Screen): string =>
+  text === TASKS_AT_ONCE
+    ? `No more of its tasks may run at once: by ${unbroken('qsub -tc')}, or max_aj_instances (${unbroken('qconf -sconf')}).`
+    : screen.safe(text);
 
 const placesSentence = (why: string, names: readonly string[], screen: Screen): string =>
   `${names.length === 0 ? 'Cluster' : listed(names, screen)}: ${MEANT[why] ?? screen.safe(why)}.`;
@@ -150,7 +158,7 @@ function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
         screen,
       ),
     ),
-    ...messages.flatMap((message) => (message.kind === 'other' ? [screen.safe(message.text)] : [])),
+    ...messages.flatMap((message) => (message.kind === 'other' ? [otherSentence(message.text, screen)] : [])),
   ];
 }
 

@@ -194,6 +194,7 @@ describe('renderUnfinished', () => {
           hard('2G'),
           hard('900G', 'mem_free'),
           hard('1', 'num_proc'),
+          hard('1T', 'mem_total'),
           { complex: 'arch', value: 'lx*', kind: 'soft', scope: 'master' },
         ],
       },
@@ -201,16 +202,19 @@ describe('renderUnfinished', () => {
         offer('h_vmem', '-524.000M', 'node01'),
         offer('mem_free', '22.500G', 'node02'),
         offer('num_proc', '2.000000', 'node01').replace('hc:', 'hl:'),
+        offer('mem_total', '32.000G', 'node01').replace('hc:', 'hl:'),
+        offer('mem_total', '64.000G', 'node02').replace('hc:', 'hl:'),
         '(-l hostname=node01) cannot run in queue "all.q@node02" because it offers only qf:hostname=node02',
         ...['a', 'b', 'a'].map((name) => `(-l x=1) cannot run in queue "${name}" because it offers only hc:slots=2`),
       ],
     });
     assert.match(text, /h_vmem=2G is not free on node01 now: nothing of 32 GiB is left there\./);
     assert.match(text, /mem_free=900G is not free on node02 now: 22\.5 GiB is left there\./);
-    assert.match(text, /num_proc=1 does not fit node01: node01 has 2\./);
+    assert.match(text, /num_proc=1 does not fit node01 now: node01 reports 2\./);
+    assert.match(text, /mem_total=1T does not fit node01, node02 now: node02 reports most, 64\.0 GiB\./);
     assert.match(text, /hostname does not fit all\.q@node02\./);
     assert.match(text, /slots is not free on a, b now: most is left on a, 2\./);
-    assert.match(text, /Requested h_vmem=2G mem_free=900G num_proc=1 arch=lx\*\(soft\)$/m);
+    assert.match(text, /Requested h_vmem=2G mem_free=900G num_proc=1 mem_total=1T arch=lx\*\(soft\)$/m);
   });
 
   it('gives the place in the queue to an array task without a hold', () => {
