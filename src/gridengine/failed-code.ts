@@ -49,6 +49,9 @@ const table: readonly (readonly [number, string, boolean | null])[] = [
 
 const byCode: ReadonlyMap<number, FailedCode> = new Map(table.map(([code, meaning, ran]) => [code, { meaning, ran }]));
 
+/** Whether the job itself was over when this failed: the PE's stop procedure, the epilog, the processor set. */
+export const isAfterJob = (code: number): boolean => code >= 12 && code <= 16;
+
 /** What a `failed` value means; a code that Grid Engine does not document gets a sentence that says so. */
 export function failedCode(code: number): FailedCode {
   return byCode.get(code) ?? { meaning: `unknown failure code ${code}`, ran: null };

@@ -1,4 +1,4 @@
-import { AFTER_SIGNAL, failedCode } from '../gridengine/failed-code';
+import { AFTER_SIGNAL, failedCode, isAfterJob } from '../gridengine/failed-code';
 import type { JobRecord } from './record';
 
 /** The signal that ended the job, from `signal` or a shell's exit status 128 + n; 0: none. */
@@ -17,6 +17,11 @@ export function endedBadly(record: Pick<JobRecord, 'failed' | 'exit_status' | 's
 export function succeeded(record: JobRecord): boolean | null {
   if (endedBadly(record)) return false;
   return record.exit_status === null && record.signal === null ? null : true;
+}
+
+/** As `succeeded`, of the job itself: what Grid Engine does after it (epilog) may have failed. */
+export function ranWell(record: JobRecord): boolean | null {
+  return succeeded(record.failed !== null && isAfterJob(record.failed) ? { ...record, failed: null } : record);
 }
 
 /**

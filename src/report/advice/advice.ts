@@ -7,7 +7,8 @@ import { measuredUpper } from '../../record/peak-figure';
 import type { Per } from '../../gridengine/memory-request';
 import type { JobRecord } from '../../record/record';
 import { complexOf, limitOf, requestOf } from '../../record/request';
-import { hitUsableLimit, succeeded } from '../job/ending';
+import { ranWell } from '../../record/job-end';
+import { hitUsableLimit } from '../job/ending';
 import type { Prediction } from './class-advice';
 import { judgedByStoppingLimit, CLOSE_TO_LIMIT, needOf, type Need } from './fit';
 
@@ -176,7 +177,7 @@ const isSampledOrStopped = ({ record: { status }, isStopped }: Measured): boolea
 
 /** Whether only Grid Engine's figure is known, which counts where past runs of the kind give a risk. */
 const isCountedAlone = ({ record, counted }: Measured): boolean =>
-  record.status === 'unsampled' && counted > 0 && succeeded(record) === true;
+  record.status === 'unsampled' && counted > 0 && ranWell(record) === true;
 
 /**
  * What to request next time, from all hosts and tasks of a job; never less than what any source measured. `predicted`:
@@ -209,7 +210,7 @@ export function adviceOf(measured: readonly Measured[], predicted: Prediction | 
   const isStopped = ended.some((one) => one.isStopped);
   if (
     !ended.some((one) => saysWhatToAsk(one) || isCountedAlone(one)) ||
-    !(isStopped || ended.some(({ record }) => succeeded(record) === true))
+    !(isStopped || ended.some(({ record }) => ranWell(record) === true))
   )
     return null;
   const advice = adviceBy(measured, ended, predicted);

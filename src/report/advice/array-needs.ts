@@ -2,7 +2,7 @@ import { memoryEnd } from '../../record/cause';
 import { STATUSES } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
 import { requestOf } from '../../record/request';
-import { succeeded } from '../../record/job-end';
+import { ranWell } from '../../record/job-end';
 import {
   adviceOf,
   countedPerSlot,
@@ -50,7 +50,7 @@ const codeOf = ({ need, counted }: Measured): number =>
 /** A number that differs between records that differ, for any advice, in more than their requests and sizes. */
 function kindOf(measured: Measured, underVmem: Measured): number {
   const { record, isStopped } = measured;
-  const end = ENDS.indexOf(isStopped ? memoryEnd(record)?.by : succeeded(record));
+  const end = ENDS.indexOf(isStopped ? memoryEnd(record)?.by : ranWell(record));
   const isOpen = (record.peak_process_vmem === null ? 2 : 0) + Number(isUnknownPart(record));
   const known = codeOf(measured) * 8 + codeOf(underVmem);
   return ((STATUSES.indexOf(record.status) * 8 + end) * 8 + isOpen) * 64 + known;

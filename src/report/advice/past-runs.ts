@@ -8,7 +8,8 @@ import { nameClass } from '../../record/name-class';
 import { programsOfRecord } from '../../record/programs';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
-import { hitUsableLimit, succeeded } from '../job/ending';
+import { ranWell } from '../../record/job-end';
+import { hitUsableLimit } from '../job/ending';
 import { jobKey, latestRuns, recordsOf, type JobRun } from '../job/job-run';
 import { isRun, wholeOf, type RunRecords } from '../job/job-whole';
 import type { Cause } from '../why/hypothesis';
@@ -94,7 +95,7 @@ function memoryRun(run: RunRecords, complex: string | null): MemoryRun | null {
     if (allowed > 0) limit = Math.max(limit ?? 0, allowed / slotsOf(record));
   }
   const wasStopped = limit !== null && needs.some(hitUsableLimit);
-  const isWhole = needed > 0 && !hasUnknownPart(needs) && run.some((record) => succeeded(record) === true);
+  const isWhole = needed > 0 && !hasUnknownPart(needs) && run.some((record) => ranWell(record) === true);
   if (!wasStopped && !isWhole) return null;
   // Written out: members added to a spread object take V8 longer, which counts for hundreds of runs.
   return {
@@ -127,7 +128,7 @@ function timeRun(run: RunRecords): PastRun | null {
   const base = baseOf(run);
   if (base === null || base.seconds <= 0) return null;
   const wasStopped = whyEnded(run)?.causes.some((cause) => OUT_OF_TIME.has(cause)) ?? false;
-  if (!wasStopped && !run.some((record) => succeeded(record) === true)) return null;
+  if (!wasStopped && !run.some((record) => ranWell(record) === true)) return null;
   const stoppedAt = wasStopped ? Math.min(base.seconds, requestedTime(run) ?? Infinity) : null;
   return { ...base, needed: base.seconds, stoppedAt, requested: null };
 }

@@ -1,4 +1,4 @@
-import { failedCode } from '../../gridengine/failed-code';
+import { failedCode, isAfterJob } from '../../gridengine/failed-code';
 import type { BadEnd } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
 import type { Words } from './words';
@@ -65,7 +65,7 @@ export function rescheduled(end: BadEnd): Hypothesis {
 export function failedAfterwards(end: BadEnd): Hypothesis {
   const judged = judge('failed-afterwards', 'a failure after the job');
   const { failed } = end;
-  if (failed === null || failed < 12 || failed > 16) return judged.otherwise('nothing after the job failed');
+  if (failed === null || !isAfterJob(failed)) return judged.otherwise('nothing after the job failed');
   const status = end.status === null ? '' : `; the job itself ended with exit status ${end.status}`;
   return judged.consistent(3, `${failedCode(failed).meaning} (failed ${failed})${status}`);
 }

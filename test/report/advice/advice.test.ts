@@ -61,6 +61,11 @@ describe('adviseRequest', () => {
     assert.equal(advice.bounded, false);
   });
 
+  it('advises a job that ran well where only the epilog or the stop procedure of its PE failed', () => {
+    for (const failed of [12, 13, 14, 15, 16])
+      assert.deepEqual(adviseRequest([{ ...ordinary, failed }])?.request, 'h_vmem=650M');
+  });
+
   it('sizes a request that is only reserved by the memory held, whatever the address space', () => {
     const advice = adviseRequest([reservingOnly]);
     assert.deepEqual([advice?.kind, advice?.request, advice?.complex], ['lower', 'mem_free=500M', 'mem_free']);
@@ -164,6 +169,7 @@ describe('adviseRequest', () => {
     assert.equal(adviseRequest([lost]), null);
     assert.equal(adviseRequest([unsampled]), null);
     assert.equal(adviseRequest([{ ...ordinary, exit_status: 1 }]), null);
+    assert.equal(adviseRequest([{ ...ordinary, failed: 8 }]), null);
     assert.equal(adviseRequest([{ ...ordinary, peak_process_vmem: null }]), null);
     assert.equal(adviseRequest([]), null);
   });
