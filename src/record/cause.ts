@@ -1,7 +1,7 @@
 import { sumOfAll } from '../base/known';
 import { failedCode } from '../gridengine/failed-code';
 import type { GridEngineAccount, JobRecord } from './record';
-import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit } from './job-end';
+import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit, SIGKILL } from './job-end';
 import { limitsHold } from './job-name';
 import { figureOf, judgedEnd, shareOf } from './peak-figure';
 import { execdLimit, isBelowAnyProgram, processLimit } from './request';
@@ -9,7 +9,6 @@ import { execdLimit, isBelowAnyProgram, processLimit } from './request';
 /** From this share of the limit on, a peak counts as at its limit: a refused allocation raises no peak. */
 export const CLOSE_TO_LIMIT = 0.9;
 
-const SIGKILL = 9;
 const SIGTERM = 15;
 
 /**

@@ -205,6 +205,7 @@ const ACCOUNT = {
 };
 /** What lists read of the account; `lines` shows that there is one. */
 const LISTED_ACCOUNT: readonly (keyof typeof ACCOUNT)[] = [
+  'wallclock_seconds',
   'maxvmem_bytes',
   'category',
   'submit_command',

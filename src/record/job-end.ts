@@ -13,9 +13,27 @@ export function endedBadly(record: Pick<JobRecord, 'failed' | 'exit_status' | 's
   return Boolean(record.failed) || Boolean(record.exit_status) || Boolean(record.signal);
 }
 
+export const SIGKILL = 9;
+
+/** The least time between the two of a line: a job that runs for less than a second may end in the next. */
+const APART_MS = 2000;
+
+/**
+ * Whether the job's line is that of a forced deletion (qdel -f): qmaster writes it at once, with both times, failed 0,
+ * exit status 0 and no usage, whatever becomes of the job.
+ */
+export function deletedByForce(record: JobRecord): boolean {
+  const { failed, status, started_at: start, ended_at: end, grid_engine: account } = record;
+  if (failed !== 0 || account?.wallclock_seconds !== 0) return false;
+  const mayBeItsEnd = endedBadly(record) ? endingSignal(record) === SIGKILL : status !== 'finished';
+  if (!mayBeItsEnd) return false;
+  return start !== null && end !== null && Date.parse(end) - Date.parse(start) >= APART_MS;
+}
+
 /** Whether the job is known to have ended in good order; null: not known. */
 export function succeeded(record: JobRecord): boolean | null {
   if (endedBadly(record)) return false;
+  if (deletedByForce(record)) return null;
   return record.exit_status === null && record.signal === null ? null : true;
 }
 

@@ -33,7 +33,7 @@ export const hitUsableLimit = (record: JobRecord): boolean => hitLimit(record) &
 
 /** Whether the record's status is all that is known of how the job ended. */
 export const endUnknown = (record: JobRecord): boolean =>
-  endUnseen(record) || (record.status === 'unsampled' && succeeded(record) === null);
+  endUnseen(record) || (record.status !== 'finished' && succeeded(record) === null);
 
 /** How the job ended, in one phrase: "exit status 0", "killed by SIGKILL (exit status 137)". */
 export function describeEnding(record: JobRecord): string {

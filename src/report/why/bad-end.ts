@@ -4,7 +4,15 @@ import { categoryRequests, type CategoryRequest } from '../../gridengine/categor
 import type { Dialect } from '../../gridengine/dialect';
 import { failedCode } from '../../gridengine/failed-code';
 import { killedByMemory } from '../../record/cause';
-import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit, succeeded } from '../../record/job-end';
+import {
+  deletedBy,
+  deletedByForce,
+  diedItself,
+  endedBadly,
+  endingSignal,
+  enforcedLimit,
+  succeeded,
+} from '../../record/job-end';
 import type { GridEngineAccount, JobRecord } from '../../record/record';
 import { limitsKnown } from '../../record/request';
 import { signalName } from '../job/ending';
@@ -51,7 +59,8 @@ export interface BadEnd {
   readonly dialect: Dialect;
 }
 
-const isBad = (record: JobRecord): boolean => record.status !== 'running' && endedBadly(record);
+const isBad = (record: JobRecord): boolean =>
+  record.status !== 'running' && (endedBadly(record) || deletedByForce(record));
 
 /** The parts that ended badly. If the master ended well so did the job, unless a task was killed for its memory. */
 function badParts(run: readonly JobRecord[]): readonly JobRecord[] {

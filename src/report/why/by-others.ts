@@ -1,5 +1,6 @@
 import { DIALECT_FACTS } from '../../gridengine/dialect';
 import { AFTER_SIGNAL } from '../../gridengine/failed-code';
+import { deletedByForce } from '../../record/job-end';
 import {
   endedBy,
   endTime,
@@ -27,6 +28,12 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('deleted', 'qdel');
   if (end.deletedBy !== null)
     return judged.consistent(3, `Grid Engine says that ${words.safe(end.deletedBy)} deleted it`);
+  if (deletedByForce(end.subject))
+    return judged.consistent(
+      2,
+      "Grid Engine's line has its times and no usage, as after a forced deletion (qdel -f)",
+      "qmaster's messages file",
+    );
   if (endedBeforeStart(end))
     return judged.consistent(
       2,

@@ -26,7 +26,7 @@ const runs = names.flatMap((job_name, index) =>
 
 const PARTS_LEFT_OUT = {
   bracket: { slack_bytes: 0, at: null, command: null },
-  account: { wallclock_seconds: 0, cpu_seconds: 0, user_seconds: null, system_seconds: null, maxrss_bytes: null },
+  account: { cpu_seconds: 0, user_seconds: null, system_seconds: null, maxrss_bytes: null },
 };
 
 /** A field as a store gives it in a list. */

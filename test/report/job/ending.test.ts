@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { describeEnding, endingLabel, endingSignal, succeeded } from '../../../src/report/job/ending';
+import { accountOf } from '../../support/records';
 import { killedAtLimit, lost, ordinary, running, unsampled } from '../sample-records';
 
 describe('the end of a job', () => {
@@ -29,6 +30,10 @@ describe('the end of a job', () => {
     assert.equal(endingLabel({ ...lost, failed: 19, exit_status: 0 }), 'lost');
     assert.equal(endingLabel({ ...lost, failed: 0, exit_status: 3 }), 'exit 3', 'the accounting saw the end');
     assert.equal(endingLabel(unsampled), 'ok');
+    const byForce = { failed: 0, exit_status: 0, signal: 0, grid_engine: accountOf() };
+    assert.equal(endingLabel({ ...unsampled, ...byForce }), 'unsampled');
+    assert.equal(endingLabel({ ...lost, ...byForce, ended_at: ordinary.ended_at }), 'lost');
+    assert.equal(endingLabel({ ...lost, ...byForce, ended_at: lost.started_at }), 'ok');
     assert.equal(endingLabel({ ...unsampled, exit_status: null, signal: null }), 'unsampled');
   });
 

@@ -11,6 +11,7 @@ import { whyEnded, type Why } from '../../../src/report/why/why';
 import type { Bracket, GridEngineAccount, JobRecord } from '../../../src/record/record';
 import { execdLimit } from '../../../src/record/request';
 import { arbitraryRecord } from '../../accounting/arbitrary-record';
+import { accountOf } from '../../support/records';
 import { tenMinutesOf, modest } from '../bad-ends';
 import { after, mpiMaster, mpiTask, openBracket, provedBracket } from '../sample-records';
 
@@ -283,6 +284,9 @@ const TABLE: readonly Row[] = [
   ['deleted', 'consistent', 'Grid Engine names who', { ...AFTER_SIGNAL, ...asked('', { deleted_by: 'bob@login1' }) }],
   ['deleted', 'consistent', 'failed 100', AFTER_SIGNAL],
   ['deleted', 'consistent', 'the notice', { ...bySignal(12), failed: 100 }],
+  ['deleted', 'consistent', 'by force', { ...KILLED, failed: 0, grid_engine: accountOf() }],
+  ['deleted', 'consistent', 'by force, unseen', { status: 'lost', failed: 0, grid_engine: accountOf() }],
+  ['deleted', 'contradicted', 'by force, long over', { exit_status: 3, failed: 0, grid_engine: accountOf() }],
   ['deleted', 'contradicted', 'failed 37', ENFORCED],
   ['deleted', 'contradicted', 'the shell lived on', { ...EXIT_STATUS_OF_SHELL, failed: 0 }],
   ['deleted', 'contradicted', 'OCS would name who', AFTER_SIGNAL, 'ocs'],
