@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { AFTER_SIGNAL } from '../../gridengine/failed-code';
 import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd, countedByGridEngine, oomKills } from '../../record/cause';
 import { judgedEnd, measuredUpper, shareOf } from '../../record/peak-figure';
@@ -209,10 +210,17 @@ function refusing(end: BadEnd): Refusing {
   return { complex, limit, used };
 }
 
-/** Whether a process came so close to its limit that refused memory, which leaves no trace, may have ended it. */
+/** Many programs need more to start: with less, no sampler runs either. */
+const LITTLE = 128 * MIB;
+
+/**
+ * Whether a process came so close to its limit, or may have come to one so small, that refused memory, which leaves no
+ * trace, may have ended it.
+ */
 export function closeToRefusal(end: BadEnd): boolean {
   const { limit, used } = refusing(end);
-  return tooLittle(end) !== null || (shareOf(used, limit) ?? 0) >= CLOSE_TO_LIMIT;
+  if (tooLittle(end) !== null) return true;
+  return used === null ? limit !== null && limit > 0 && limit < LITTLE : (shareOf(used, limit) ?? 0) >= CLOSE_TO_LIMIT;
 }
 
 /** The kernel refuses a process memory beyond its limit. */
@@ -233,8 +241,14 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const allowed = `of the ${formatRequested(limit)} that each may have on ${words.safe(part.host)}`;
   const space = subject.peak_process_vmem;
   if (space === null || !limitsAddressSpace(complex))
-    return isClose && used !== null
-      ? judged.consistent(1, `its processes had come to ${formatBytes(used)} ${allowed}`, ITS_MESSAGES)
+    return isClose
+      ? judged.consistent(
+          1,
+          used === null
+            ? `many programs need more than the ${formatRequested(limit)} that each process may have`
+            : `its processes had come to ${formatBytes(used)} ${allowed}`,
+          ITS_MESSAGES,
+        )
       : judged.undecidable('how large its processes grew is not known', space === null ? A_SAMPLER : ITS_MESSAGES);
   const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
   const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;

@@ -502,15 +502,18 @@ describe('the sentence about a bad end', () => {
 
   it('leaves open whether memory was refused where the job may have come close to a limit', () => {
     const unseen = { exit_status: 1, peak_process_vmem: null };
+    const unmeasured = { ...unseen, peak_rss: null, peak_rss_swap: null };
     const nearly: readonly Partial<JobRecord>[] = [
       { exit_status: 3, peak_process_vmem: provedBracket(3 * GIB, 3.9 * GIB, null, 'sim') },
       { ...unseen, ...held(3.9 * GIB) },
       { ...unseen, peak_rss: null, peak_rss_swap: null, ...asked('', { maxvmem_bytes: 3.9 * GIB }) },
       { exit_status: 1, ...held(1.9 * GIB), ...space(2.1 * GIB), h_vmem: null, requests: { h_data: TWO_GIB } },
       { exit_status: 1, ...held(1.9 * GIB), ...space(2.1 * GIB), requests: { s_data: TWO_GIB } },
+      { ...unmeasured, requests: { h_data: { request_bytes: 12e6, limit_bytes: 12e6, per: 'slot' } } },
     ];
     for (const end of nearly)
       assertSentence(end, 'possible', ['refused-memory', 'own-error'], /Evidence needed: the program's own/);
+    assertSentence({ ...unmeasured, requests: { h_data: TWO_GIB } }, 'likely', ['own-error'], /by itself/);
     assertSentence({ ...unseen, ...held(3.5 * GIB) }, 'likely', ['own-error'], /it had used 88 % of h_vmem/);
     const soft = { requests: { s_vmem: TWO_GIB } };
     assertSentence({ exit_status: 1, ...space(1.9 * GIB), ...soft }, 'likely', ['refused-memory'], /refused at s_vmem/);
