@@ -288,6 +288,17 @@ describe('the page of a job', () => {
     assert.equal((await strict.get('/job/200')).status, 404);
   });
 
+  it('shows a waiting job beside one of months ago that had its number', async (t) => {
+    const snapshot = { ...sampleSnapshot(), pending: answer([waiting(200, { name: 'next' })], { at: NOW }) };
+    const site = async (daysAgo: number): Promise<string> => {
+      const ended_at = new Date(NOW - daysAgo * DAY_MS).toISOString();
+      const records = [{ ...ordinary, job_id: 200, ended_at }];
+      return textOf(await (await startTestSite(t, { records, snapshot })).get('/job/200'));
+    };
+    assert.match(await site(90), /align_reads .* Waiting, by Grid Engine .* name next/);
+    assert.doesNotMatch(await site(1), /Waiting, by/);
+  });
+
   it('shows the job of one cluster where another cluster has the same number', async (t) => {
     const theirs = { ...ordinary, job_id: 107, cluster: 'other', ended_at: '2026-11-29T00:00:00.000Z' };
     const site = await startTestSite(t, { records: [theirs], snapshot: sampleSnapshot() });

@@ -1,8 +1,10 @@
+import { COMES_ROUND_MS } from '../../../accounting/attempts';
 import { groupBy } from '../../../base/group-by';
 import type { ValueOf } from '../../../base/shape';
 import { hasTask } from '../../../gridengine/qstat/expand-tasks';
 import type { ClusterView, JobView, PendingView } from '../../../live/cluster-view';
 import type { JobOrTask } from '../../../live/unfinished-job';
+import type { JobRecord } from '../../../record/record';
 import { jobKey } from '../../../report/job/job-run';
 import { JOB_COLUMNS } from '../../../report/live/jobs-table';
 import { jobNumber } from '../../../report/live/labels';
@@ -123,6 +125,13 @@ async function viewWhileWaiting(asked: Asked): Promise<ClusterView | null> {
   return view === null || (view.pending ?? []).length === 0 ? null : view;
 }
 
+/** Whether the jobs are so long over that another may wait under their number, since job numbers have begun again. */
+const mayComeRound = (runs: readonly { readonly record: JobRecord }[], nowMs: number): boolean =>
+  runs.length > 0 &&
+  runs.every(
+    ({ record: { ended_at: end, revision } }) => nowMs - (end === null ? revision : Date.parse(end)) > COMES_ROUND_MS,
+  );
+
 /** The parts of the page that show the records, job by job. */
 function recordParts({ array, answer }: Records, chart: ChartChoice, screen: Screen): readonly Html[] {
   const groups = [...groupBy(answer?.records ?? [], jobKey).values()].reverse();
@@ -148,11 +157,12 @@ const jobPage = pageRoute({
     const records = await recordsOf(asked, running.length > 0 && all !== true ? now?.cluster : undefined);
     const { array, answer, problem } = records;
     const isKnown = array !== null || answer !== null || running.length > 0;
-    const waiting = isKnown ? null : await viewWhileWaiting(asked);
+    const shown = [...(answer?.records ?? []), ...(array?.closest ?? [])];
+    const mayWait = !isKnown || (running.length === 0 && mayComeRound(shown, asked.now));
+    const waiting = mayWait ? await viewWhileWaiting(asked) : null;
     if (!isKnown && waiting === null)
       throw problem ?? new HttpProblem(404, 'no such job is known here; one that has ended appears with its record');
     const parts = recordParts(records, { series, host, linkOf }, screen);
-    const shown = [...(answer?.records ?? []), ...(array?.closest ?? [])];
     const runs = running.length > 0 || shown.some(({ record }) => record.status === 'running');
     const doing = runs ? 'running' : waiting === null ? null : 'waiting';
     return {
