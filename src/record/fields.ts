@@ -328,7 +328,9 @@ export const FIELDS = {
     "boot id (8 hex digits) . shepherd's pid . its start time in clock ticks; of a record that a user handed in, .u and the uid",
   ),
   owner: known(word('owner'), 'user who owns the job', { personal: true }),
-  job_name: known(word('job_name'), 'name of the job', { personal: true }),
+  job_name: known(word('job_name'), 'name of the job; of a sampled one, when it started (qalter -N)', {
+    personal: true,
+  }),
   queue: known(word('queue'), 'queue it ran in'),
   project: known(word('project'), 'project'),
   pe: known(word('pe'), 'parallel environment'),

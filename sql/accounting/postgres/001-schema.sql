@@ -103,7 +103,7 @@ CREATE TABLE record (
   cluster_id integer NOT NULL, -- cluster_name of the cell, else the cell
   host_id integer NOT NULL, -- where it ran
   owner_id integer, -- user who owns the job
-  job_name_id integer, -- name of the job
+  job_name_id integer, -- name of the job; of a sampled one, when it started (qalter -N)
   queue_id integer, -- queue it ran in
   project_id integer, -- project
   pe_id integer, -- parallel environment

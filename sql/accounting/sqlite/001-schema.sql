@@ -41,7 +41,7 @@ CREATE TABLE record (
   host_id INTEGER NOT NULL, -- where it ran
   run_id TEXT NOT NULL, -- boot id (8 hex digits) . shepherd's pid . its start time in clock ticks; of a record that a user handed in, .u and the uid
   owner_id INTEGER, -- user who owns the job
-  job_name_id INTEGER, -- name of the job
+  job_name_id INTEGER, -- name of the job; of a sampled one, when it started (qalter -N)
   queue_id INTEGER, -- queue it ran in
   project_id INTEGER, -- project
   pe_id INTEGER, -- parallel environment
