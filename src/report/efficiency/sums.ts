@@ -29,7 +29,7 @@ export function toSums(totals: Totals, fitting: Fitting) {
     /** Wallclock x slots. */
     core_hours: totals.slot_seconds / SECONDS_PER_HOUR,
     cpu_hours: totals.cpu_seconds / SECONDS_PER_HOUR,
-    /** CPU time over wallclock x slots. */
+    /** CPU time over slot hours. */
     cpu_efficiency: ratio(totals.cpu_seconds, totals.slot_seconds),
     /** The requested memory (the limit, where nothing else was requested) x wallclock. */
     requested_gib_hours: totals.requested_gib_hours,

@@ -63,7 +63,7 @@ export const RANKINGS = {
     name: 'slot hours',
     head: (dot) => `slot${dot}h`,
     count: false,
-    says: 'wallclock time x slots',
+    says: 'elapsed time (suspended time left out) x slots',
     of: (totals) => totals.slot_seconds / 3600,
   },
   energy: {

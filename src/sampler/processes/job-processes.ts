@@ -136,7 +136,9 @@ export class JobProcesses {
 
   /** Ids of the processes whose I/O is not known. */
   unreadIo(): ReadonlySet<string> {
-    return new Set([...this.tracked.values()].flatMap(({ id, ioUnread }) => (ioUnread ? [id] : [])));
+    const ids = new Set<string>();
+    for (const { id, ioUnread } of this.tracked.values()) if (ioUnread) ids.add(id);
+    return ids;
   }
 
   /** Whether a forked image counts whatever becomes of it. (That of the first process is the shepherd's.) */
