@@ -3,7 +3,7 @@ import type { JobRecord, MemorySeries } from '../record/record';
 import { killedByMemory } from '../record/cause';
 import { boolean, integer, list, map, number, object, oneOf, string, type ValueOf } from '../base/shape';
 import { compactCopy, FIELD_CODECS, fromJson, repeatedJson, type Cell, type Column, type WordCodec } from './columns';
-import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage';
+import { COVERAGE_REASONS, coverageReason } from '../record/coverage';
 import { chargedEnergy, requestedBytes } from '../record/facts';
 import { provesMembership } from '../record/membership';
 import type { Stamp, StoredRecord } from '../record/merge';
@@ -49,7 +49,6 @@ const DERIVED_COLUMNS: readonly Column[] = [
     small: true,
     help: `why it has no samples: ${COVERAGE_REASONS.map((reason, index) => `${index} ${reason}`).join(', ')}`,
   },
-  { name: 'sampled', type: 'integer', small: true, help: '1: has samples' },
   { name: 'killed_by_memory', type: 'integer', small: true, help: '1: ended by memory' },
   {
     name: 'in_project',
@@ -136,7 +135,6 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
     requestedBytes(record),
     chargedEnergy(record),
     COVERAGE_REASONS.indexOf(coverageReason(record)),
-    Number(isSampled(record)),
     Number(killedByMemory(record)),
     Number(provesMembership(stored)),
   );

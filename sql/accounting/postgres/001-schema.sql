@@ -134,7 +134,6 @@ CREATE TABLE record (
   sampler_mode smallint, -- what the sampler itself took: small where the job's limits could not be lifted: 0 full, 1 small
   ended smallint, -- 1: the job had ended by the record's own trust and revision
   coverage smallint, -- why it has no samples: 0 sampled, 1 no-hooks, 2 never-started, 3 limits, 4 unprivileged, 5 other, 6 sampler-lost
-  sampled smallint, -- 1: has samples
   killed_by_memory smallint, -- 1: ended by memory
   in_project smallint, -- 1: Grid Engine has let the owner into the project, by records that no user can have written
   pe_task_id text COLLATE "C", -- task of a tightly integrated job (1.node02); null: the job's master

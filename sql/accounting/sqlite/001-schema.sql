@@ -138,7 +138,6 @@ CREATE TABLE record (
   requested_bytes INTEGER, -- what it requests on this host
   energy_joules REAL, -- energy that the job was charged with
   coverage INTEGER, -- why it has no samples: 0 sampled, 1 no-hooks, 2 never-started, 3 limits, 4 unprivileged, 5 other, 6 sampler-lost
-  sampled INTEGER, -- 1: has samples
   killed_by_memory INTEGER, -- 1: ended by memory
   in_project INTEGER -- 1: Grid Engine has let the owner into the project, by records that no user can have written
 );

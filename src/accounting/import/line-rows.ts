@@ -88,7 +88,6 @@ export const USUAL_VALUES = {
   status: STATUSES.indexOf('unsampled'),
   trust: TRUSTS.indexOf('accounting'),
   ended: 1,
-  sampled: 0,
   ge_lines: 1,
 } as const;
 

@@ -2,7 +2,7 @@ import { STATUSES } from '../../record/fields';
 import { JOB_SPAN_MS } from '../../record/facts';
 import { isHostPattern, parsePatterns } from '../filter-record';
 import type { RecordFilter } from '../store';
-import { BOUNDS, FAILED } from '../sums/fact-columns';
+import { BOUNDS, FAILED, SAMPLED } from '../sums/fact-columns';
 import type { Value } from './session';
 
 /** Where a role reads records. */
@@ -97,7 +97,7 @@ export function conditionOf(filter: RecordFilter, source: Source, parameters: Pa
   if (kind !== undefined) parts.push(`${classOf(countedName(source))} = ${parameters.put(kind)}`);
   if (states !== undefined) parts.push(`r.status IN (${[-1, ...states.map((s) => STATUSES.indexOf(s))].join(', ')})`);
   if (filter.failed !== undefined) parts.push(filter.failed ? FAILED : `NOT ${FAILED}`);
-  if (filter.sampled !== undefined) parts.push(`r.sampled = ${Number(filter.sampled)}`);
+  if (filter.sampled !== undefined) parts.push(filter.sampled ? SAMPLED : `NOT ${SAMPLED}`);
   for (const [name, test] of BOUNDS) {
     const bound = filter[name];
     if (bound !== undefined) parts.push(`${test} ${parameters.put(bound)}::double precision`);

@@ -15,6 +15,9 @@ export const counted = (row: string, selfReported = false): string =>
 /** As `endedBadly` (job-end.ts) says. */
 export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
 
+/** As `isSampled` (coverage.ts) says. */
+export const SAMPLED = '(coalesce(r.samples, 0) > 0)';
+
 /** As `hostSlots` (facts.ts) says. */
 export const SLOTS = `coalesce(r.host_slots, CASE WHEN r.trust <> ${ACCOUNTING} THEN 1
     WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)`;
@@ -61,7 +64,7 @@ export function factColumns(sameJob: string): string {
   const bit = (condition: string, flag: number): string => `CASE WHEN ${condition} THEN ${flag} ELSE 0 END`;
   const flags = [
     `r.coverage * ${2 ** REASON_SHIFT}`,
-    `r.sampled * ${FLAG.sampled}`,
+    bit(SAMPLED, FLAG.sampled),
     `r.killed_by_memory * ${FLAG.killed}`,
     bit(stands, FLAG.stands),
     bit(FAILED, FLAG.failed),

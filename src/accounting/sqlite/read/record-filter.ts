@@ -2,7 +2,7 @@ import { JOB_SPAN_MS } from '../../../record/facts';
 import { STATUSES } from '../../../record/fields';
 import { isHostPattern, parsePatterns } from '../../filter-record';
 import type { RecordFilter } from '../../store';
-import { BOUNDS, FAILED } from '../../sums/fact-columns';
+import { BOUNDS, FAILED, SAMPLED } from '../../sums/fact-columns';
 import { dictionaryOf, groupKey } from '../../sums/grouping-sets';
 import type { Dimension } from '../../summary';
 import type { Words } from '../database/dictionary';
@@ -134,7 +134,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     filter.states.forEach((state, index) => (parameters[`state${index}`] = STATUSES.indexOf(state)));
   }
   if (filter.failed !== undefined) parts.push(filter.failed ? FAILED : `NOT ${FAILED}`);
-  if (filter.sampled !== undefined) parts.push(`r.sampled = ${Number(filter.sampled)}`);
+  if (filter.sampled !== undefined) parts.push(filter.sampled ? SAMPLED : `NOT ${SAMPLED}`);
   for (const [name, test] of BOUNDS) put(`${test} @${name}`, name, filter[name]);
   return {
     sql: parts.map((part) => ` AND ${part}`).join(''),
