@@ -45,7 +45,8 @@ rm -rf node_modules/@koromix node_modules/koffi/build
 find node_modules -name '*.node' -delete
 for directory in node_modules/better-sqlite3 node_modules/better-sqlite3-13; do
   [ -f "$directory/binding.gyp" ] || continue
-  (cd "$directory" && node "$gyp" rebuild --release --arch="$arch" --nodedir="$nodedir" --loglevel=error)
+  # node-gyp prefers npm's own setting of nodedir, if there is one, to its option.
+  (cd "$directory" && npm_config_nodedir=$nodedir node "$gyp" rebuild --release --arch="$arch" --loglevel=error)
 done
 # Without --prebuild; it brings the headers of Node-API along.
 (cd node_modules/koffi && node cnoke.cjs -P . -D src/koffi --release ${cross:-})

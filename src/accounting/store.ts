@@ -194,10 +194,10 @@ export type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord
 export interface JobLinesWanted {
   /** At most this many jobs. */
   readonly jobs: number;
-  /** Whether the waits of the newest records are wanted: of at least `least` records, even if the jobs have fewer. */
+  /** Whether the waits of the newest records are wanted: of `least` records, even if the jobs have fewer, or some more. */
   readonly waits: boolean;
   readonly least: number;
-  /** At most this many records are read. */
+  /** At most about this many records are searched for jobs. */
   readonly limit: number;
   /** As in RecordsQuery, for the records that stand out. */
   readonly fields: readonly FieldName[];

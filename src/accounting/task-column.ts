@@ -44,11 +44,10 @@ export class TaskColumn {
       if (this.cells === null && cells.some((cell) => typeof cell === 'string')) this.keepCells();
       else if (this.isSame) this.keepNumbers();
       if (this.cells !== null) for (const cell of cells) this.cells.push(cell);
-      else if (this.numbers !== null)
-        this.numbers.set(
-          cells.map((cell) => (typeof cell === 'number' ? cell : NaN)),
-          this.filled,
-        );
+      else if (this.numbers !== null) {
+        let at = this.filled;
+        for (const cell of cells) this.numbers[at++] = typeof cell === 'number' ? cell : NaN;
+      }
     }
     this.filled += cells.length;
   }

@@ -91,16 +91,17 @@ export class SummaryBuilder {
     const day = dayOf(countedAt);
     if (day !== this.day) this.turnTo(day);
     this.read++;
-    const key = this.keyOf(day, cluster, keys[keyAt] ?? null);
-    const group = this.groupOf(key);
     const contribution = contributionOf(facts, countedAt);
     addToTotals(this.sums.totals, contribution);
-    addToTotals(group, contribution);
     addToBins(this.dayBins, contribution);
     if (!this.seen.has(job)) {
       this.seen.add(job);
       this.sums.totals.jobs++;
     }
+    if (this.query.limit === 0) return;
+    const key = this.keyOf(day, cluster, keys[keyAt] ?? null);
+    const group = this.groupOf(key);
+    addToTotals(group, contribution);
     let jobs = this.seenByGroup.get(key);
     if (jobs === undefined) this.seenByGroup.set(key, (jobs = new Set()));
     if (jobs.has(job)) return;

@@ -6,7 +6,6 @@ import { FirstStarts, type Wait } from '../../first-starts';
 import { inOrder, endOrStart, type JobLine, type JobLinesAnswer } from '../../job-line';
 import { rowPlan } from '../../row';
 import type { JobLinesWanted, RecordFilter } from '../../store';
-import type { Span } from '../../sums/periods';
 import { ACTIVE, GRID_ENGINE, HELD_BYTES, SELF_REPORTED, SLOTS } from '../../sums/fact-columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
@@ -16,7 +15,7 @@ import { daysOfKey } from './spans';
 
 /** The newest records, and what waits need. Parameters of all queries here: @since, @until, @jobs, the condition's. */
 export const newestQuery = (condition: Condition): string =>
-  `SELECT r.cluster_id, r.job_id, r.submitted_at, r.task_id, r.started_at, r.queue_id, r.limit_bytes, r.pe_task_id IS NULL
+  `SELECT r.cluster_id, r.job_id, r.submitted_at, r.task_id, r.started_at, r.queue_id, r.limit_bytes, r.pe_task_id IS NULL, r.counted_at
   ${selected(condition)} ORDER BY r.counted_at DESC, r.id DESC`;
 
 type Newest = readonly [
@@ -28,6 +27,7 @@ type Newest = readonly [
   queue: number | null,
   limit: number | null,
   isMaster: 0 | 1,
+  countedAt: number,
 ];
 
 const ofJobs = ({ sql }: Condition): string =>
@@ -91,6 +91,42 @@ type Chosen = readonly [cluster: number, job: number, submitted: number | null, 
 const keyOf = ([cluster, job, submitted]: readonly [number, number, number | null, ...unknown[]]): string =>
   `${cluster} ${job} ${submitted ?? ''}`;
 
+/** At most this many times `least` records are read one by one: most of an array's tasks add no job. */
+const MOST_TIMES_LEAST = 10;
+
+/** The jobs of the newest records, newest first. Parameters: @since, @until, @most records, the condition's. */
+export const newestJobsQuery = (condition: Condition): string =>
+  `SELECT cluster_id, job_id, submitted, count(*) FROM (
+    SELECT r.cluster_id, r.job_id, r.submitted_at / 1000 AS submitted, r.counted_at, r.id
+    ${selected(condition)} ORDER BY r.counted_at DESC, r.id DESC LIMIT @most)
+  GROUP BY cluster_id, job_id, submitted ORDER BY max(counted_at) DESC, max(id) DESC`;
+
+type JobFound = readonly [cluster: number, job: number, submitted: number | null, records: number];
+
+function* newestRows(db: Database, condition: Condition, query: RecordFilter): Generator<Newest, void> {
+  const statement = prepared<object, Newest>(db, newestQuery(condition), 'raw');
+  for (const { since, until } of daysOfKey(db, condition, query))
+    yield* statement.iterate({ ...condition.parameters, since, until });
+}
+
+/** The jobs of at most `limit` records of a query, newest first. */
+function* newestOfMany(
+  db: Database,
+  condition: Condition,
+  query: RecordFilter,
+  limit: number,
+): Generator<JobFound, void> {
+  const statement = prepared<object, JobFound>(db, newestJobsQuery(condition), 'raw');
+  let most = limit;
+  for (const { since, until } of daysOfKey(db, condition, query)) {
+    for (const job of statement.all({ ...condition.parameters, since, until, most })) {
+      most -= job[3];
+      yield job;
+    }
+    if (most <= 0) return;
+  }
+}
+
 interface NewestJobs {
   readonly keys: ReadonlySet<string>;
   readonly numbers: ReadonlySet<number>;
@@ -98,38 +134,44 @@ interface NewestJobs {
   readonly read: number;
 }
 
-/** The newest jobs, from at least `wanted.least` records if possible; null: one is parallel. `spans`: newest first. */
+/** The newest jobs, at least from `wanted.least` records if possible; null: one is parallel. */
 function newestJobs(
   db: Database,
   words: Words,
   condition: Condition,
-  spans: Iterable<Span>,
+  query: RecordFilter,
   wanted: JobLinesWanted,
 ): NewestJobs | null {
-  const { jobs: most, least, limit } = wanted;
+  const { jobs: most, least } = wanted;
   const keys = new Set<string>();
   const numbers = new Set<number>();
   const firsts = new FirstStarts();
   let read = 0;
   let before: Newest | null = null;
-  const statement = prepared<object, Newest>(db, newestQuery(condition), 'raw');
-  for (const { since, until } of spans)
-    for (const row of statement.iterate({ ...condition.parameters, since, until })) {
-      const [cluster, job, submitted_at, task_id, started_at, queue, limit_bytes, isMaster] = row;
-      if (read >= limit || (keys.size >= most && read >= least)) return { keys, numbers, waits: firsts.waits, read };
-      read++;
-      // The next record is mostly of the same job.
-      const isSame = before?.[0] === cluster && before[1] === job && before[2] === submitted_at;
-      before = row;
-      if (isMaster === 0 && keys.size < most) return null;
-      if (!isSame && keys.size < most) {
-        keys.add(keyOf([cluster, job, submitted_at === null ? null : Math.trunc(submitted_at / 1000)]));
-        numbers.add(job);
+  for (const row of newestRows(db, condition, query)) {
+    const [cluster, job, submitted_at, task_id, started_at, queue, limit_bytes, isMaster, countedAt] = row;
+    if (keys.size < most && read >= MOST_TIMES_LEAST * least) {
+      for (const other of newestOfMany(db, condition, { ...query, until: countedAt + 1 }, wanted.limit)) {
+        if (keys.size >= most) break;
+        keys.add(keyOf(other));
+        numbers.add(other[1]);
       }
-      if (!wanted.waits || isMaster === 0 || submitted_at === null || started_at === null) continue;
-      const name = queue === null ? null : words.text('queue', queue);
-      firsts.add({ job: { cluster, job_id: job, submitted_at }, task_id, started_at, queue: name, limit_bytes });
+      break;
     }
+    if (keys.size >= most && read >= least) break;
+    read++;
+    // The next record is mostly of the same job.
+    const isSame = before?.[0] === cluster && before[1] === job && before[2] === submitted_at;
+    before = row;
+    if (isMaster === 0 && keys.size < most) return null;
+    if (!isSame && keys.size < most) {
+      keys.add(keyOf([cluster, job, submitted_at === null ? null : Math.trunc(submitted_at / 1000)]));
+      numbers.add(job);
+    }
+    if (!wanted.waits || isMaster === 0 || submitted_at === null || started_at === null) continue;
+    const name = queue === null ? null : words.text('queue', queue);
+    firsts.add({ job: { cluster, job_id: job, submitted_at }, task_id, started_at, queue: name, limit_bytes });
+  }
   return { keys, numbers, waits: firsts.waits, read };
 }
 
@@ -197,7 +239,7 @@ export function jobLines(
 ): Omit<JobLinesAnswer, 'totals'> | null {
   const condition = conditionOf(query, words);
   if (condition === null) return { lines: [], waits: [], read: 0 };
-  const newest = newestJobs(db, words, condition, daysOfKey(db, condition, query), wanted);
+  const newest = newestJobs(db, words, condition, query, wanted);
   if (newest === null) return null;
   const { keys, numbers, waits, read } = newest;
   const { since, until } = query;

@@ -151,6 +151,8 @@ describe('jobLines of SQLite', () => {
         for (const [index, line] of lines.entries()) assertSame(line, expected[index] ?? assert.fail());
         assert.deepEqual([...found.waits].sort(byWait), [...firstWaits(read)].sort(byWait));
         assert.deepEqual([found.read, found.totals], [read.length, totals]);
+        const unread = await store.jobLines?.(QUERY, { ...WANTED, least: 0 });
+        assert.deepEqual([unread?.lines, unread?.read], [found.lines, 0], 'the same jobs if no record is read singly');
         await store.close();
       }),
       { numRuns: 60 },
@@ -162,15 +164,17 @@ describe('jobLines of SQLite', () => {
       job(2, T0 - index * HOUR, { task_id: index + 1, run_id: `r${index}`, submitted_at: iso(T0 - 10 * HOUR) }),
     );
     const store = await storeOf([...tasks, job(1, T0 - HOUR / 2), job(3, T0 - 9 * HOUR)]);
-    const found = await store.jobLines?.(QUERY, { ...WANTED, jobs: 2, least: 0 });
-    assert.deepEqual(
-      found?.lines.map(({ latest, records }) => [latest.job_id, endOrStart(latest), records]),
-      [
-        [2, iso(T0), 6],
-        [1, iso(T0 - HOUR / 2), 1],
-      ],
-    );
-    assert.equal(found.totals.records, 8);
+    for (const least of [0, 1, 500]) {
+      const found = await store.jobLines?.(QUERY, { ...WANTED, jobs: 2, least });
+      assert.deepEqual(
+        found?.lines.map(({ latest, records }) => [latest.job_id, endOrStart(latest), records]),
+        [
+          [2, iso(T0), 6],
+          [1, iso(T0 - HOUR / 2), 1],
+        ],
+      );
+      assert.equal(found.totals.records, 8);
+    }
   });
 
   it('adds up the largest values that a user may hand in', async () => {
