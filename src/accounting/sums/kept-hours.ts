@@ -70,12 +70,16 @@ export type Piece =
  */
 export class KeptHours {
   private readonly hours = new Latest<number, Kept>(MOST_HOURS);
+  /** Most commands ask one question: only from the second on is more read than it needs. */
+  private isFirst = true;
 
   /** The pieces of the parts of a plan. `sparse`: an index finds the few records that are wanted. */
   piecesOf(parts: readonly Span[], changes: Changes, sparse: boolean): readonly Piece[] {
     const lastDay = dayOf(parts.at(-1)?.since ?? 0);
+    const readsOwn = sparse || this.isFirst;
+    this.isFirst = false;
     return parts.flatMap((part): readonly Piece[] =>
-      dayOf(part.since) <= lastDay - MOST_DAYS ? [{ what: 'read', span: part }] : this.pieces(part, changes, sparse),
+      dayOf(part.since) <= lastDay - MOST_DAYS ? [{ what: 'read', span: part }] : this.pieces(part, changes, readsOwn),
     );
   }
 
