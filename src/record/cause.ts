@@ -1,7 +1,6 @@
 import { sumOfAll } from '../base/known';
-import { failedCode } from '../gridengine/failed-code';
 import type { GridEngineAccount, JobRecord } from './record';
-import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit, SIGKILL } from './job-end';
+import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit, neverRan, SIGKILL } from './job-end';
 import { limitsHold } from './job-name';
 import { figureOf, judgedEnd, shareOf } from './peak-figure';
 import { execdLimit, isBelowAnyProgram, processLimit } from './request';
@@ -127,7 +126,7 @@ function isOutOfMemory(record: JobRecord): boolean {
 
 /** null: the job ended well or never started, or how it ended is not known. */
 export function memoryEnd(record: JobRecord): MemoryEnd | null {
-  if (!endedBadly(record) || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
+  if (!endedBadly(record) || neverRan(record)) return null;
   const limit = processLimit(record) ?? 0;
   const limitTogether = execdLimit(record) ?? 0;
   const peak = record.peak_rss_swap ?? record.peak_rss;

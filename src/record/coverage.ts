@@ -1,4 +1,4 @@
-import { failedCode } from '../gridengine/failed-code';
+import { neverRan } from './job-end';
 import type { JobRecord } from './record';
 
 /** Stores number the reasons by position: append only. */
@@ -40,8 +40,7 @@ export function isSampled(record: JobRecord): boolean {
 }
 
 function neverStarted(record: JobRecord): boolean {
-  if (record.failed !== null && failedCode(record.failed).ran === false) return true;
-  return record.started_at === null && !((record.wallclock_seconds ?? 0) > 0);
+  return neverRan(record) || (record.started_at === null && !((record.wallclock_seconds ?? 0) > 0));
 }
 
 /** Why a record has no samples, or only some: by the source of the record, and by the sampler's notes. */

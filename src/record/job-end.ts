@@ -37,9 +37,30 @@ export function succeeded(record: JobRecord): boolean | null {
   return record.exit_status === null && record.signal === null ? null : true;
 }
 
+type Failure = Pick<JobRecord, 'failed' | 'grid_engine'>;
+
+/**
+ * `failed` codes of an output file that can't be opened and of a missing working directory. A hook is started with both:
+ * where the job has removed them, its epilog fails like a job that could not start.
+ */
+const FILES_MISSING: ReadonlySet<number> = new Set([26, 28]);
+
+/** Whether the job itself was over when something failed: the PE's stop procedure, the epilog. */
+export function failedAfterwards({ failed, grid_engine: account }: Failure): boolean {
+  if (failed === null) return false;
+  // Grid Engine has no usage of a first process that could not execute its program.
+  const hasUsage = (account?.wallclock_seconds ?? 0) > 0;
+  return isAfterJob(failed) || (FILES_MISSING.has(failed) && hasUsage);
+}
+
+/** Whether Grid Engine says that the job never ran. */
+export function neverRan(record: Failure): boolean {
+  return record.failed !== null && failedCode(record.failed).ran === false && !failedAfterwards(record);
+}
+
 /** As `succeeded`, of the job itself: what Grid Engine does after it (epilog) may have failed. */
 export function ranWell(record: JobRecord): boolean | null {
-  return succeeded(record.failed !== null && isAfterJob(record.failed) ? { ...record, failed: null } : record);
+  return succeeded(failedAfterwards(record) ? { ...record, failed: null } : record);
 }
 
 /**

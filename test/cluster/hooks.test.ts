@@ -126,6 +126,21 @@ async function slowProlog(site: Site): Promise<void> {
   await assertNoQueueErrors(cell);
 }
 
+/** Grid Engine starts the epilog in the job's working directory: without it, the job that ran gets into the error state. */
+async function removedDirectory({ cell, product }: Site): Promise<void> {
+  const directory = join(cell.layout.home('gealice'), 'removed');
+  await cell.check(cell.master, `mkdir ${directory}`, { user: 'gealice' });
+  const script = `cd; rmdir ${directory}; sleep 2; exit 3`;
+  const job = await cell.submit('gealice', ['-wd', directory, '-o', '/dev/null', '-j', 'y'], script);
+  await assert.rejects(cell.waitFinished(job), /error state/);
+  const record = await product.record(job);
+  assert.deepEqual([record.status, record.exit_status, record.trust], ['finished', 3, 'root']);
+  await product.run('ge1', 'import');
+  assert.match((await product.run('ge1', 'job', job)).stdout, /The job was over: its working directory had been/);
+  await cell.qdel([job]);
+  await assertNoQueueErrors(cell);
+}
+
 async function disabled({ cell, product }: Site): Promise<void> {
   for (const host of cell.execHosts) await cell.check(host, 'touch /etc/qmemacct/disabled');
   try {
@@ -227,6 +242,7 @@ describe("hooks chained with a site's own, on a real Grid Engine", () => {
         );
       await t.test("a hook's exit statuses 1, 99 and 100 have their usual effect", () => exitStatuses(site));
       await t.test('a job behind a slow prolog is recorded, also if it is deleted meanwhile', () => slowProlog(site));
+      await t.test('a job that has removed its working directory is recorded to its end', () => removedDirectory(site));
       await t.test('a host where the hooks are disabled makes no record', () => disabled(site));
       await t.test('hooks that run as the job owner make self-reported records', async () => {
         // Once its job is over, execd ends such a sampler when the epilog has waited for it for some seconds.

@@ -1,10 +1,10 @@
 import { largestOfKnown, sumOfKnown } from '../../base/known';
-import { failedCode } from '../../gridengine/failed-code';
 import { bytesForSlots } from '../../gridengine/memory-request';
 import { memoryEfficiency } from '../../record/efficiency';
 import { countedByGridEngine, lineAtLimit } from '../../record/cause';
 import { isParallel, recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../../accounting/job-sum';
 import { highestSum } from '../../record/highest-sum';
+import { neverRan } from '../../record/job-end';
 import { figureOf } from '../../record/peak-figure';
 import { endOf } from '../../record/record-end';
 import { emptyRecord, type JobRecord, type MemoryRequest, type Trust } from '../../record/record';
@@ -177,7 +177,7 @@ const unknownPart = (master: JobRecord, host: string): JobRecord => ({
 
 /** Of a job that never ran only the shepherd's own child was measured, before it could become the job. */
 const withoutShepherd = (record: JobRecord): JobRecord =>
-  record.failed !== null && failedCode(record.failed).ran === false
+  neverRan(record)
     ? {
         ...record,
         ...{ peak_rss: null, peak_rss_swap: null, peak_vmem: null, peak_process_vmem: null, peak_footprint: null },

@@ -2,7 +2,6 @@ import { isParallel } from '../../accounting/job-sum';
 import { largestOfKnown } from '../../base/known';
 import { categoryRequests, type CategoryRequest } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
-import { failedCode } from '../../gridengine/failed-code';
 import { killedByMemory } from '../../record/cause';
 import {
   deletedBy,
@@ -11,6 +10,7 @@ import {
   endedBadly,
   endingSignal,
   enforcedLimit,
+  neverRan,
   succeeded,
 } from '../../record/job-end';
 import type { GridEngineAccount, JobRecord } from '../../record/record';
@@ -122,7 +122,7 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
     direct: diedItself(subject),
     status: subject.exit_status,
     failed,
-    neverRan: failed !== null && failedCode(failed).ran === false,
+    neverRan: neverRan(subject),
     seconds: largestOfKnown([master.wallclock_seconds, master.grid_engine?.wallclock_seconds]),
     cpuSeconds: largestOfKnown([subject.cpu_seconds, subject.grid_engine?.cpu_seconds]),
     slots: Math.max(1, subject.host_slots ?? subject.slots ?? 1),

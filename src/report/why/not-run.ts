@@ -1,4 +1,5 @@
-import { failedCode, isAfterJob } from '../../gridengine/failed-code';
+import { failedCode } from '../../gridengine/failed-code';
+import { failedAfterwards as isAfterwards } from '../../record/job-end';
 import type { BadEnd } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
 import type { Words } from './words';
@@ -61,11 +62,17 @@ export function rescheduled(end: BadEnd): Hypothesis {
   return judged.otherwise('no exit status asks for it');
 }
 
+/** What kept the epilog from starting, by the code that a job has that can't start for the same reason. */
+const EPILOG_LACKS: Readonly<Record<number, string>> = {
+  26: "its output file could no longer be opened, to which Grid Engine's epilog writes",
+  28: "its working directory had been removed, in which Grid Engine's epilog starts",
+};
+
 /** The job itself had ended, and something after it failed. */
 export function failedAfterwards(end: BadEnd): Hypothesis {
   const judged = judge('failed-afterwards', 'a failure after the job');
   const { failed } = end;
-  if (failed === null || !isAfterJob(failed)) return judged.otherwise('nothing after the job failed');
+  if (failed === null || !isAfterwards(end.subject)) return judged.otherwise('nothing after the job failed');
   const status = end.status === null ? '' : `; the job itself ended with exit status ${end.status}`;
-  return judged.consistent(3, `${failedCode(failed).meaning} (failed ${failed})${status}`);
+  return judged.consistent(3, `${EPILOG_LACKS[failed] ?? failedCode(failed).meaning} (failed ${failed})${status}`);
 }

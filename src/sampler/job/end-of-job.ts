@@ -28,12 +28,11 @@ export class EndOfJob {
   private shepherdGoneMs: number | null = null;
   private seenMs: number | null = null;
 
-  /** `isContinued`: an earlier sampler followed the job. `isShared`: the sampler follows all jobs of the node. */
+  /** `isContinued`: an earlier sampler followed the job. */
   constructor(
     private readonly run: RunDescription,
     private readonly directory: RunDirectory | null,
     private readonly isContinued: boolean,
-    private readonly isShared: boolean,
     private readonly clock: JobClock,
   ) {
     this.shepherd = new ProcessFiles(run.shepherdPid, { left: 1 });
@@ -43,8 +42,8 @@ export class EndOfJob {
   look(nowMs: number): boolean {
     this.seenMs ??= this.seenAt(nowMs);
     if (!this.isShepherdAlive()) this.shepherdGoneMs ??= nowMs;
-    // If no epilog reports the end, `usage` alone tells a finished job from a lost one, and execd soon removes it.
-    if (this.isShared && this.run.ends === 'epilog') this.usage();
+    // Where no epilog reports the end, `usage` alone tells a finished job from a lost one, and execd soon removes it.
+    if (this.run.ends === 'epilog') this.usage();
     return this.seenMs !== null;
   }
 
@@ -53,7 +52,7 @@ export class EndOfJob {
     if (this.seenMs !== null) return { status: 'finished', seenMs: this.seenMs };
     const seenMs = this.shepherdGoneMs;
     if (seenMs === null || (isAlive() && nowMs - seenMs <= AFTER_SHEPHERD_MS)) return null;
-    return { status: this.isShared && this.foundUsage !== null ? 'finished' : 'lost', seenMs };
+    return { status: this.foundUsage !== null ? 'finished' : 'lost', seenMs };
   }
 
   /** Grid Engine removes the file soon after writing it; an epilog that no sampler answered has left a copy. */

@@ -164,7 +164,7 @@ export class JobFollower {
     this.pace = new Pace(settings, surroundings.throttle, surroundings.phaseMs, resumed?.intervalMs ?? null);
     this.first = new FirstProcess(run);
     const isContinued = resumed !== null || predecessor.earlier !== null;
-    this.ending = new EndOfJob(run, directory, isContinued, isShared, this.clock);
+    this.ending = new EndOfJob(run, directory, isContinued, this.clock);
     const { description, sampler, figures, pace, clock, first, ending } = this;
     const cgroupProblem = this.cgroupNote()?.problem ?? null;
     const job = { run, surroundings, predecessor, description, cgroupProblem };

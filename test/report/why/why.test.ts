@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { killedByMemory } from '../../../src/record/cause';
+import { coverageReason } from '../../../src/record/coverage';
+import { ranWell } from '../../../src/record/job-end';
 import { categoryRequests, requestedSeconds } from '../../../src/gridengine/category-requests';
 import { DIALECTS, type Dialect } from '../../../src/gridengine/dialect';
 import type { Cause, Standing } from '../../../src/report/why/hypothesis';
@@ -443,6 +445,18 @@ describe('the sentence about a bad end', () => {
     );
   });
 
+  it('knows a job that ran, and whose epilog then lacked the directory or output file that the job had removed', () => {
+    for (const [failed, lacks] of [
+      [28, /^The job was over: its working directory had been removed, .* \(failed 28\); .* exit status 0\.$/],
+      [26, /^The job was over: its output file could no longer be opened, .* \(failed 26\); .* exit status 0\.$/],
+    ] as const) {
+      const ran = { exit_status: 0, failed, ...asked('') };
+      assertSentence(ran, 'certain', ['failed-afterwards'], lacks);
+      assert.equal(ranWell({ ...modest, ...ran }), true);
+      assert.equal(coverageReason({ ...modest, ...ran, samples: 4 }), 'sampled');
+    }
+  });
+
   it('says that exit status 100 asks for the error state, not for another run', () => {
     for (const failed of [null, 0, 30]) {
       const { sentence } = whyEnded([{ ...modest, exit_status: 100, failed }]) ?? {};
@@ -649,7 +663,8 @@ describe('for any records, whyEnded', () => {
         if (one.failed === 37)
           for (const cause of ['deleted', 'signalled', 'node-out-of-memory'] as const)
             assert.ok(!causes.includes(cause));
-        if (one.failed === 26 && one.status !== 'running') assert.deepEqual(causes, ['never-ran']);
+        if (one.failed === 26 && one.status !== 'running')
+          assert.deepEqual(causes, [one.grid_engine?.wallclock_seconds ? 'failed-afterwards' : 'never-ran']);
       }),
       { numRuns: 300 },
     );
