@@ -23,8 +23,8 @@ const APART_MS = 2000;
  * exit status 0 and no usage, whatever becomes of the job.
  */
 export function deletedByForce(record: JobRecord): boolean {
-  const { failed, status, started_at: start, ended_at: end, grid_engine: account } = record;
-  if (failed !== 0 || account?.wallclock_seconds !== 0) return false;
+  const { failed, status, exit_status: exit, started_at: start, ended_at: end, grid_engine: account } = record;
+  if (failed !== 0 || exit === null || account?.wallclock_seconds !== 0) return false;
   const mayBeItsEnd = endedBadly(record) ? endingSignal(record) === SIGKILL : status !== 'finished';
   if (!mayBeItsEnd) return false;
   return start !== null && end !== null && Date.parse(end) - Date.parse(start) >= APART_MS;
@@ -67,9 +67,10 @@ export function ranWell(record: JobRecord): boolean | null {
  * Whether nobody saw the job end: its shepherd or host died, as far as is known. False where Grid Engine's accounting
  * says that the job ran to its own end: then only the sampler did not see it.
  */
-export function endUnseen({ status, failed }: Pick<JobRecord, 'status' | 'failed'>): boolean {
+export function endUnseen(record: Pick<JobRecord, 'status' | 'exit_status' | 'failed'>): boolean {
+  const { status, exit_status: exit, failed } = record;
   if (status !== 'lost') return false;
-  return failed === null || failed === AFTER_SIGNAL || failedCode(failed).ran !== true;
+  return exit === null || failed === null || failed === AFTER_SIGNAL || failedCode(failed).ran !== true;
 }
 
 const LIMIT_ENFORCED = 37;

@@ -52,8 +52,10 @@ const FAILED_START_MS = 2000;
  */
 function isOfRunWithoutStart(line: JobRecord, ours: JobRecord): boolean {
   const { failed } = line;
-  if (failed === null || failed === 0 || ours.status === 'running' || ours.trust === 'self-reported') return false;
+  if (failed === null || ours.status === 'running' || ours.trust === 'self-reported') return false;
   if (!isOfSameJob(line, ours)) return false;
+  // execd had lost its spool directory, and the sampler its end.
+  if (failed === 0) return ours.status === 'lost';
   if (ours.started_at === null) return true;
   const { ran } = failedCode(failed);
   if (ran === null) return ours.status === 'lost';

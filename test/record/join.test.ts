@@ -61,6 +61,8 @@ it('a line without a start joins a run whose start Grid Engine leaves out', () =
   for (const ours of [{ status: 'running' as const }, { trust: 'self-reported' as const }, { owner: 'eve' }])
     assert.equal(apart(25, ours, { owner: 'bob' }), null);
   assert.equal(apart(0, { started_at: null }), null);
+  // The spool directory was lost.
+  assert.equal(apart(0, { status: 'lost' }, { submitted_at: null }), T0 - HOUR);
 });
 
 it('a line joins a run that starts within the time of the line, at most ten minutes late', () => {

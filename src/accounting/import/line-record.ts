@@ -17,6 +17,14 @@ function hasStarted(line: PlacedLine): boolean {
   return line.startTimeMs !== null;
 }
 
+/**
+ * Whether the line says nothing of how the job ended: where a job's spool directory was lost, execd reports failed 0,
+ * exit status 0 and no times.
+ */
+function isEmptyReport(line: PlacedLine): boolean {
+  return line.failed === 0 && !hasStarted(line) && lineHost(line) !== UNKNOWN;
+}
+
 /** Whole seconds, as in the classic file, so that a run gets the same id from a file of either format. */
 function startSecond(startMs: number): number {
   return Math.floor(startMs / 1000);
@@ -39,6 +47,7 @@ export function lineQueue({ queue }: Pick<PlacedLine, 'queue'>): string | null {
 /** Why there are no samples. */
 function lineNote(line: PlacedLine): string {
   if (hasStarted(line)) return NOT_SEEN;
+  if (isEmptyReport(line)) return 'Whether it started is not known: execd had lost its spool directory.';
   if (line.failed === 0) return 'It never started.';
   if (line.failed === AFTER_SIGNAL) return 'It never started: it was deleted before.';
   const { ran, meaning } = failedCode(line.failed);
@@ -46,7 +55,9 @@ function lineNote(line: PlacedLine): string {
   return `${ran ? 'Grid Engine recorded no start' : 'It never started'}: ${meaning}.`;
 }
 
-function lineSignal({ failed, exitStatus }: PlacedLine): number | null {
+function lineSignal(line: PlacedLine): number | null {
+  const { failed, exitStatus } = line;
+  if (isEmptyReport(line)) return null;
   if (exitStatus > 128 && exitStatus <= 128 + MOST_SIGNALS && failed !== 0) return exitStatus - 128;
   // A shell's status above 128 may mean that its child died by a signal; readers decide.
   return failed === 0 ? 0 : null;
@@ -135,7 +146,7 @@ export function recordOfLine(line: PlacedLine, context: LineContext): JobRecord 
     submitted_at: iso(line.submissionTimeMs),
     started_at: iso(line.startTimeMs),
     ended_at: iso(line.endTimeMs),
-    exit_status: line.exitStatus,
+    exit_status: isEmptyReport(line) ? null : line.exitStatus,
     signal: lineSignal(line),
     failed: line.failed,
     h_vmem: requests.h_vmem,

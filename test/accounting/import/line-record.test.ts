@@ -4,6 +4,8 @@ import { describe, it } from 'node:test';
 import { lineFault } from '../../../src/accounting/import/line-fault';
 import { recordOfLine } from '../../../src/accounting/import/line-record';
 import { lineRequests } from '../../../src/accounting/import/line-requests';
+import { deletedByForce, endUnseen, succeeded } from '../../../src/record/job-end';
+import type { JobRecord } from '../../../src/record/record';
 import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
 import { parseAccountingLine } from '../../gridengine/parse-accounting-line';
 import { sampleLine } from './sample-lines';
@@ -69,6 +71,16 @@ describe('recordOfLine', () => {
     assert.equal(made.run_id, 'accounting.0.1763700002.1763700009.0123abcd.3');
     assert.deepEqual([made.host, made.queue, made.slots, made.started_at], ['UNKNOWN', null, null, null]);
     assert.deepEqual(made.notes, ['It never started: an output file could not be opened.']);
+  });
+
+  it('knows nothing of the end of a job whose spool directory execd had lost', () => {
+    const never = { startTimeMs: null, endTimeMs: null, submissionTimeMs: null, failed: 0, wallclockSeconds: 0 };
+    const made = record({ ...never, host: 'ge1' });
+    assert.deepEqual([made.exit_status, made.signal, made.failed], [null, null, 0]);
+    assert.match(made.notes.join(), /^Whether it started is not known: /);
+    const times = { started_at: '2026-11-30T10:00:00.000Z', ended_at: '2026-11-30T11:00:00.000Z' };
+    const joined: JobRecord = { ...made, ...times, status: 'lost' };
+    assert.deepEqual([endUnseen(joined), deletedByForce(joined), succeeded(joined)], [true, false, null]);
   });
 
   it("multiplies a master's request by the slots of the job, and has no slots of its host", () => {
