@@ -15,12 +15,17 @@ const TRUST: Readonly<Record<Trust, string>> = {
   'self-reported': "reported by the owner's own sampler, unverified",
 };
 
+/** Of a parallel job: whether some of its parts were sampled, others not. */
+export const isSampledInPart = ({ samples, trust }: JobRecord): boolean =>
+  (samples ?? 0) > 0 && (trust === 'usage' || trust === 'accounting');
+
 function sampling(record: JobRecord): string {
   const parts: string[] = [];
   if (record.samples !== null) parts.push(plural(record.samples, 'sample'));
   if (record.interval_seconds !== null) parts.push(`one every ${formatDuration(record.interval_seconds)}`);
   if (record.longest_gap_seconds !== null) parts.push(`longest gap ${formatDuration(record.longest_gap_seconds)}`);
-  return `${TRUST[record.trust]}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
+  const source = isSampledInPart(record) ? "measured in part, by root's sampler" : TRUST[record.trust];
+  return `${source}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
 }
 
 function sources(record: JobRecord): string[] {

@@ -16,7 +16,7 @@ import { renderTable } from '../screen/table';
 import { truncate } from '../screen/text-width';
 import { renderWorstClass } from '../rules/class-lines';
 import { countedOf, countedText } from './counted';
-import { RESERVED } from './data-quality';
+import { isSampledInPart, RESERVED } from './data-quality';
 import { cpuGauges, sizedByAddressSpace } from './headline';
 import { predictionOf, type JobRun } from './job-run';
 import type { JobWhole } from './job-whole';
@@ -148,7 +148,8 @@ function renderQuality({ total, memoryHost, records }: JobWhole, screen: Screen)
   const standing = peak === null ? '' : `; ${STANDINGS[bracketStanding(peak)] ?? ''}`;
   const counted = peak === null && countedByGridEngine(memoryHost) !== null ? '; ~: its maxvmem' : '';
   const reserved = peak === null && records.some(mayBeReservation) ? `; ${RESERVED}` : '';
-  const words = `Data quality: ${SOURCES[total.trust]}${samples}${every}${standing}${counted}${reserved}`;
+  const source = isSampledInPart(total) ? 'sampled in part' : SOURCES[total.trust];
+  const words = `Data quality: ${source}${samples}${every}${standing}${counted}${reserved}`;
   return wrap(words, screen.width - 2).map((line) => screen.style.faint(`  ${line}`));
 }
 

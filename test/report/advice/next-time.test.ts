@@ -141,7 +141,7 @@ describe('nextTime', () => {
     assert.equal(lineOf(asked('', nodeFull)), null);
     assert.equal(lineOf(asked('-l h_rt=9000', { ...killed, failed: 100 })), null);
     assert.equal(lineOf(asked('-l h_rt=9000', { exit_status: 139, signal: 11 })), null);
-    assert.equal(lineOf(asked('-l h_rt=9000', { exit_status: 0, failed: 26 })), null);
+    assert.equal(lineOf(asked('-l h_rt=9000', { exit_status: 0, failed: 27 })), null);
   });
 
   it('gives the memory advice of jobs that ended well, and of jobs killed at h_vmem', () => {

@@ -23,6 +23,16 @@ describe('renderRun of a parallel job', () => {
       assert.match(all, new RegExp(`node0\\d +${task} `));
   });
 
+  it('says that it was sampled in part where the slave hosts were not', () => {
+    const unsampled = { ...mpiTask(2), trust: 'accounting', status: 'unsampled', samples: null } as const;
+    const runs = asRuns([mpiMaster(2), unsampled]);
+    assert.match(
+      renderJob({ job_id: 4800, runs, newer: 0, older: 0 }, { allTasks: false }, screen).join('\n'),
+      /Data quality: sampled in part, [\d,]+ samples/,
+    );
+    assert.match(shown(runs), /measured in part, by root's sampler: [\d,]+ samples/);
+  });
+
   it('lists earlier runs by their masters, and adds nothing of them to the last run', () => {
     const earlier = four.map((record) => ({
       ...record,
