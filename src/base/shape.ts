@@ -274,6 +274,10 @@ export function map<T>(
   };
 }
 
+/** As a map, its members in the order of their names: PostgreSQL's jsonb has an order of its own. */
+export const inOrder = <T>(entries: Iterable<readonly [string, T]>): Readonly<Record<string, T>> =>
+  Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
+
 /** The shape with its own name in the reference: its schema is `#/components/schemas/NAME`. */
 export function named<T>(shape: Shape<T>, component: string): Shape<T> {
   return { read: shape.read, schema: { $ref: `#/components/schemas/${component}` } };

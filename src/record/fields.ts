@@ -1,6 +1,7 @@
 import {
   boolean,
   described,
+  inOrder,
   integer,
   LAST_MS,
   list,
@@ -140,6 +141,8 @@ const seconds = leaf(
   { as: 'seconds' },
 );
 const when = leaf(time, { as: 'time' });
+const ordered = <T>(shape: Shape<Readonly<Record<string, T>>>): typeof shape =>
+  refined(shape, (members) => inOrder(Object.entries(members)));
 const MAX_INT32 = 2 ** 31 - 1;
 
 export const BRACKET = {
@@ -365,7 +368,7 @@ export const FIELDS = {
   ),
   h_vmem: part(memoryRequest, 'MemoryRequest', { as: 'members', of: REQUEST }, 'h_vmem request and limit on this host'),
   requests: {
-    shape: map(named(memoryRequest, 'MemoryRequest'), { key: COMPLEX, what: 'complex', most: RECORD_LIMITS.requests }),
+    shape: ordered(map(named(memoryRequest, 'MemoryRequest'), { key: COMPLEX, what: 'complex', most: RECORD_LIMITS.requests })),
     merge: 'each',
     storage: { as: 'requests' },
     empty: {},
@@ -406,7 +409,7 @@ export const FIELDS = {
     "Grid Engine's own figures; null until joined with its accounting",
   ),
   metrics: {
-    shape: map(number(-MOST_REAL, MOST_REAL), { key: METRIC, what: 'metric', most: RECORD_LIMITS.metrics }),
+    shape: ordered(map(number(-MOST_REAL, MOST_REAL), { key: METRIC, what: 'metric', most: RECORD_LIMITS.metrics })),
     merge: 'each',
     storage: { as: 'metrics' },
     empty: {},

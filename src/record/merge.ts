@@ -1,3 +1,4 @@
+import { inOrder } from '../base/shape';
 import { emptyRecord } from './record';
 import { FIELD_NAMES, FIELDS, OPEN_REASONS, type FieldName, type Merge } from './fields';
 import { compareValues } from './compare-values';
@@ -186,8 +187,8 @@ function withSlots(stored: StoredRecord, own: Stamp, changes: Iterable<readonly 
     if (compareStamps(stamp, own) === 0) stamps.delete(slot);
     else stamps.set(slot, stamp);
   }
-  if (requests !== undefined) record.requests = Object.fromEntries(requests);
-  if (metrics !== undefined) record.metrics = Object.fromEntries(metrics);
+  if (requests !== undefined) record.requests = inOrder(requests);
+  if (metrics !== undefined) record.metrics = inOrder(metrics);
   const provenance: StoredRecord['provenance'] = Object.fromEntries(stamps);
   return { record: record as unknown as JobRecord, ended: stored.ended, provenance };
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { NOT_SEEN } from '../../src/record/coverage';
 import { asStored, mergeRecords, partsOf } from '../../src/record/merge';
 import type { StoredRecord } from '../../src/record/merge';
-import type { JobRecord, RecordStatus, Trust } from '../../src/record/record';
+import { parseRecord, type JobRecord, type RecordStatus, type Trust } from '../../src/record/record';
 import { arbitraryRecord } from '../accounting/arbitrary-record';
 import { bracketOf, recordOf } from '../support/records';
 
@@ -133,6 +133,19 @@ describe('mergeRecords: ranks', () => {
       account('accounting', 'finished', 2, { requests: { s_vmem: gib(2), mem_free: gib(3) } }),
     );
     assert.deepEqual(record.requests, { s_vmem: gib(1), mem_free: gib(3) });
+  });
+
+  it('keeps requests and metrics in the order of their names, in whichever order they came', () => {
+    const request = { request_bytes: 1, limit_bytes: 1, per: 'job' } as const;
+    const named = (...names: readonly string[]): StoredRecord => {
+      const all = <T>(value: T): Readonly<Record<string, T>> => Object.fromEntries(names.map((name) => [name, value]));
+      const parsed = parseRecord(recordOf({ requests: all(request), metrics: all(1) }));
+      return asStored(parsed.ok ? parsed.value : assert.fail(parsed.error));
+    };
+    for (const { record } of [named('c', 'aa', 'b'), mergeRecords(named('c', 'b'), named('aa'))]) {
+      assert.deepEqual(Object.keys(record.requests), ['aa', 'b', 'c']);
+      assert.deepEqual(Object.keys(record.metrics), ['aa', 'b', 'c']);
+    }
   });
 
   it('merges metrics name by name', () => {
