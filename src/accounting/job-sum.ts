@@ -4,7 +4,7 @@ import { largestOfKnown, sumOfAll, sumOfKnown } from '../base/known';
 import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../record/record';
 import { bytesForSlots } from '../gridengine/memory-request';
 import { largestOfBrackets, sumOfBrackets, type Part } from '../record/bracket-sum';
-import { activeSeconds, cpuEfficiency } from '../record/efficiency';
+import { activeSeconds, shareOfSlots } from '../record/efficiency';
 import { figureOf, shareOfLimit } from '../record/peak-figure';
 import { endOf } from '../record/record-end';
 import { limitOf, requestOf } from '../record/request';
@@ -154,12 +154,10 @@ export function sumOfJob(records: readonly JobRecord[], attempt = 1): JobSum {
     wallclock_seconds: wallclock,
     suspended_seconds: suspended,
     cpu_seconds: cpu,
-    cpu_efficiency: cpuEfficiency({
-      cpu_seconds: cpu,
-      wallclock_seconds: wallclock,
-      suspended_seconds: suspended,
-      host_slots: seenSlots,
-    }),
+    cpu_efficiency: shareOfSlots(
+      { cpu_seconds: cpu, wallclock_seconds: wallclock, suspended_seconds: suspended },
+      seenSlots ?? (records.every(({ trust }) => trust === 'accounting') ? slots : null),
+    ),
     memory_efficiency: largestOfKnown(hosts.map((host) => host.memory_efficiency)),
     processes: sumOfKnown(records.map((record) => record.processes)),
     read_bytes: sumOfKnown(records.map((record) => record.read_bytes)),
@@ -227,12 +225,10 @@ function sumOfHost(group: HostGroup, first: JobRecord, wallclock: number | null)
     tasks: records.filter(({ pe_task_id: task }) => task !== null).length,
     limit_bytes: limit,
     cpu_seconds: cpu,
-    cpu_efficiency: cpuEfficiency({
-      cpu_seconds: cpu,
-      wallclock_seconds: wallclock,
-      suspended_seconds: suspendedIn(records, wallclock),
-      host_slots: slots,
-    }),
+    cpu_efficiency: shareOfSlots(
+      { cpu_seconds: cpu, wallclock_seconds: wallclock, suspended_seconds: suspendedIn(records, wallclock) },
+      slots,
+    ),
     memory_efficiency: shareOfLimit(peaks.peak_rss, limit),
     ...peaks,
   };

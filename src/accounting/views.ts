@@ -5,7 +5,7 @@ import { PLAIN_COLUMNS, type ColumnFacts } from '../record/plain-columns';
 import { FIELD_CODECS, type Column } from './columns';
 import { REQUEST_COLUMNS } from './row';
 import type { SqlDialect } from './schema-text';
-import { ACTIVE } from './sums/fact-columns';
+import { ACTIVE, KNOWN_SLOTS } from './sums/fact-columns';
 
 /** The views that people and their tools read: their SQL and their description. */
 
@@ -38,7 +38,7 @@ const PEAKS = of(['bracket']);
 
 /** The formulas of record/efficiency.ts. */
 const EFFICIENCIES: readonly (readonly [string, (dialect: SqlDialect) => string])[] = [
-  ['cpu_efficiency', () => `CASE WHEN ${ACTIVE} > 0 THEN r.cpu_ms / nullif(${ACTIVE} * 1.0 * r.host_slots, 0) END`],
+  ['cpu_efficiency', () => `CASE WHEN ${ACTIVE} > 0 THEN r.cpu_ms / nullif(${ACTIVE} * 1.0 * ${KNOWN_SLOTS}, 0) END`],
   ['memory_efficiency', () => 'r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0)'],
   [
     'queue_wait_seconds',

@@ -7,7 +7,8 @@ type Derived = Readonly<ReturnType<typeof derivedOf>>;
 
 export const DERIVED_HELP: Readonly<Record<keyof Derived, string>> = {
   request: REQUEST_HELP,
-  cpu_efficiency: 'CPU time over elapsed time (suspended time left out) x slots on this host',
+  cpu_efficiency:
+    'CPU time over elapsed time (suspended time left out) x slots on this host; of a job known only by its accounting line, all of its slots',
   memory_efficiency: 'lower bound of peak_rss over what the request allows on this host',
   queue_wait_seconds: 'from submission to start; of a job that ran several times, to this start',
 };
@@ -19,23 +20,19 @@ export const activeSeconds = ({
 }: Pick<JobRecord, 'wallclock_seconds' | 'suspended_seconds'>): number | null =>
   elapsed === null ? null : Math.max(0, elapsed - (suspended ?? 0));
 
-export function cpuEfficiency(
-  record: Pick<JobRecord, 'cpu_seconds' | 'wallclock_seconds' | 'suspended_seconds' | 'host_slots'>,
-): number | null {
-  const { cpu_seconds: cpu, host_slots: slots } = record;
-  const active = activeSeconds(record);
+type CpuUse = Pick<JobRecord, 'cpu_seconds' | 'wallclock_seconds' | 'suspended_seconds'>;
+
+export function shareOfSlots(used: CpuUse, slots: number | null): number | null {
+  const { cpu_seconds: cpu } = used;
+  const active = activeSeconds(used);
   return cpu === null || active === null || slots === null || active * slots <= 0 ? null : cpu / (active * slots);
 }
 
-/**
- * As `cpuEfficiency`, of a job (array task) as a whole: known only by an accounting line, which may tell no slots per
- * host, it had all slots of the job.
- */
-export function cpuEfficiencyOfJob(
-  record: Parameters<typeof cpuEfficiency>[0] & Pick<JobRecord, 'trust' | 'slots'>,
+export function cpuEfficiency(
+  record: CpuUse & Pick<JobRecord, 'host_slots' | 'slots' | 'trust' | 'pe_task_id'>,
 ): number | null {
-  const { trust, host_slots: onHost, slots } = record;
-  return cpuEfficiency(trust === 'accounting' ? { ...record, host_slots: onHost ?? slots ?? 1 } : record);
+  const { host_slots: onHost, slots, trust, pe_task_id: task } = record;
+  return shareOfSlots(record, onHost ?? (trust === 'accounting' && task === null ? (slots ?? 1) : null));
 }
 
 export function memoryEfficiency(

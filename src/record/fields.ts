@@ -368,7 +368,9 @@ export const FIELDS = {
   ),
   h_vmem: part(memoryRequest, 'MemoryRequest', { as: 'members', of: REQUEST }, 'h_vmem request and limit on this host'),
   requests: {
-    shape: ordered(map(named(memoryRequest, 'MemoryRequest'), { key: COMPLEX, what: 'complex', most: RECORD_LIMITS.requests })),
+    shape: ordered(
+      map(named(memoryRequest, 'MemoryRequest'), { key: COMPLEX, what: 'complex', most: RECORD_LIMITS.requests }),
+    ),
     merge: 'each',
     storage: { as: 'requests' },
     empty: {},

@@ -156,7 +156,7 @@ const EFFICIENCIES: readonly PlainColumn[] = [
   efficiency(
     'cpu_efficiency',
     'ratio',
-    ['cpu_seconds', 'wallclock_seconds', 'suspended_seconds', 'host_slots'],
+    ['cpu_seconds', 'wallclock_seconds', 'suspended_seconds', 'host_slots', 'slots', 'trust', 'pe_task_id'],
     cpuEfficiency,
   ),
   efficiency('memory_efficiency', 'ratio', ['peak_rss', ...REQUEST_FIELDS], memoryEfficiency),

@@ -178,6 +178,12 @@ describe('sumOfJob: slots, limits, load', () => {
     assert.deepEqual(sum.cpu_imbalance, { most: 'n2', least: 'n1', ratio: 2 });
   });
 
+  it('known only by accounting lines is compared with all of its slots', () => {
+    const line = { trust: 'accounting', slots: 4, host_slots: null, granted_hosts: null, cpu_seconds: 60 } as const;
+    const lines = [recordOn('n1', null, { fields: line }), recordOn('n2', null, { task: '1.n2', fields: line })];
+    assert.equal(sumOfJob(lines).cpu_efficiency, 120 / (60 * 4));
+  });
+
   it('was suspended while no part went on, however short the parts were', () => {
     const part = (task: string | null, suspended: number | null, to = 60_000): JobRecord =>
       recordOn('n1', null, { task, to, fields: { ...granted(1), suspended_seconds: suspended } });

@@ -449,7 +449,8 @@ CREATE VIEW jobs AS SELECT
   r.revision,
   r.request_complex,
   r.limit_bytes AS request_limit_bytes,
-  CASE WHEN (r.wallclock_ms - coalesce(r.suspended_ms, 0)) > 0 THEN r.cpu_ms / nullif((r.wallclock_ms - coalesce(r.suspended_ms, 0)) * 1.0 * r.host_slots, 0) END AS cpu_efficiency,
+  CASE WHEN (r.wallclock_ms - coalesce(r.suspended_ms, 0)) > 0 THEN r.cpu_ms / nullif((r.wallclock_ms - coalesce(r.suspended_ms, 0)) * 1.0 * coalesce(r.host_slots, CASE WHEN r.trust = 2 AND r.pe_task_id IS NULL
+    THEN coalesce(r.slots, 1) END), 0) END AS cpu_efficiency,
   r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0) AS memory_efficiency,
   CASE WHEN r.cluster IN ('(run)', '(demo)') THEN NULL WHEN r.started_at >= r.submitted_at THEN (r.started_at - r.submitted_at) / 1000.0 WHEN r.started_at < r.submitted_at THEN 0 END AS queue_wait_seconds,
   r.peak_rss_lower_bytes,

@@ -22,6 +22,10 @@ export const SAMPLED = '(coalesce(r.samples, 0) > 0)';
 export const SLOTS = `coalesce(r.host_slots, CASE WHEN r.trust <> ${ACCOUNTING} THEN 1
     WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)`;
 
+/** The slots that `cpuEfficiency` (efficiency.ts) compares with. */
+export const KNOWN_SLOTS = `coalesce(r.host_slots, CASE WHEN r.trust = ${ACCOUNTING} AND r.pe_task_id IS NULL
+    THEN coalesce(r.slots, 1) END)`;
+
 /** As `activeSeconds` (efficiency.ts) says, in ms. */
 export const ACTIVE = '(r.wallclock_ms - coalesce(r.suspended_ms, 0))';
 

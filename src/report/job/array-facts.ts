@@ -1,5 +1,5 @@
 import type { Dialect } from '../../gridengine/dialect';
-import { cpuEfficiencyOfJob, queueWait } from '../../record/efficiency';
+import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { ArrayNeeds } from '../advice/array-needs';
@@ -59,7 +59,7 @@ const MEASURES: readonly Measure[] = [
     format: formatHeld,
   },
   { name: 'CPU time', of: ({ record }) => record.cpu_seconds, format: formatDuration },
-  { name: 'CPU over slots', of: ({ record }) => cpuEfficiencyOfJob(record), format: formatPercent },
+  { name: 'CPU over slots', of: ({ record }) => cpuEfficiency(record), format: formatPercent },
   { name: 'ran', of: ({ record }) => record.wallclock_seconds, format: formatDuration },
 ];
 

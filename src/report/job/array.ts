@@ -1,5 +1,4 @@
 import { jobName, jobTaskName } from '../../record/job-name';
-import { cpuEfficiencyOfJob } from '../../record/efficiency';
 import { groupBy } from '../../base/group-by';
 import type { FieldName } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
@@ -236,7 +235,6 @@ function renderListed(listed: readonly RunRecords[], room: number, screen: Scree
   const rows = tasks.map(({ record, counted }) => ({
     ...asRun(record),
     counted: counted?.bytes ?? null,
-    cpu: cpuEfficiencyOfJob(record),
   }));
   const sums = tasks.some(({ counted }) => counted?.isSum === true) ? [`~: maxvmem, ${SUM_OVER_HOSTS}`] : [];
   return [...renderRunTable(TASK_COLUMNS, rows, room, screen), ...sums.map(screen.style.faint)];

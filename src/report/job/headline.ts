@@ -1,5 +1,5 @@
 import { RAISE } from '../../advice/job-class';
-import { cpuEfficiencyOfJob } from '../../record/efficiency';
+import { cpuEfficiency } from '../../record/efficiency';
 import { figureOf, measuredUpper, shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
@@ -32,7 +32,7 @@ export function sizedByAddressSpace(record: JobRecord): boolean {
 /** CPU time over elapsed time and slots. */
 export function cpuGauges(record: JobRecord): Gauge[] {
   const slots = record.host_slots ?? record.slots ?? 1;
-  const share = cpuEfficiencyOfJob(record);
+  const share = cpuEfficiency(record);
   if (share === null) return [];
   return [
     {

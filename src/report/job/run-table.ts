@@ -14,8 +14,6 @@ import { formatDuration, formatPercent, formatRequested } from '../format/units'
 interface RunRow extends JobRun {
   /** Grid Engine's figure (bytes) for all that the row stands for, if no peak was measured; left out: its record's. */
   readonly counted?: number | null;
-  /** CPU efficiency of all that the row stands for; left out: its record's. */
-  readonly cpu?: number | null;
 }
 
 interface RunColumn extends Column {
@@ -84,7 +82,7 @@ export const RUN_COLUMNS = {
     head: 'CPU',
     align: 'right',
     dispensable: 5,
-    cell: ({ record, cpu = cpuEfficiency(record) }) => percentCell(cpu),
+    cell: ({ record }) => percentCell(cpuEfficiency(record)),
   },
   ending: {
     head: 'ended',

@@ -1,5 +1,5 @@
 import { H_VMEM } from '../../gridengine/memory-complex';
-import { activeSeconds, cpuEfficiencyOfJob, queueWait } from '../../record/efficiency';
+import { activeSeconds, cpuEfficiency, queueWait } from '../../record/efficiency';
 import type { JobRecord, MemoryRequest } from '../../record/record';
 import { limitOf, limitsKnown, requestOf } from '../../record/request';
 import {
@@ -24,7 +24,7 @@ const LEAST_SUSPENDED = 1;
 function cpu(record: JobRecord, screen: Screen): string | null {
   if (record.cpu_seconds === null) return null;
   const time = formatDuration(record.cpu_seconds);
-  const share = cpuEfficiencyOfJob(record);
+  const share = cpuEfficiency(record);
   const active = activeSeconds(record);
   if (share === null || active === null) return time;
   const slots = record.host_slots ?? record.slots ?? 1;

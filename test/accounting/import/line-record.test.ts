@@ -83,12 +83,12 @@ describe('recordOfLine', () => {
     assert.deepEqual([endUnseen(joined), deletedByForce(joined), succeeded(joined)], [true, false, null]);
   });
 
-  it("multiplies a master's request by the slots of the job, and has no slots of its host", () => {
+  it("multiplies a master's request by the slots of the job, which its CPU time is compared with, too: it has none of its host", () => {
     const made = record({ pe: 'mpi', slots: 16 });
     assert.deepEqual(made.h_vmem, { request_bytes: GIB, limit_bytes: 16 * GIB, per: 'slot' });
-    assert.deepEqual([made.slots, made.host_slots, cpuEfficiency(made)], [16, null, null]);
+    assert.deepEqual([made.slots, made.host_slots, cpuEfficiency(made)], [16, null, 12.5 / (60 * 16)]);
     const task = record({ pe: 'mpi', slots: 16, peTaskId: '1.ge2' });
-    assert.deepEqual([task.h_vmem, task.host_slots], [null, null]);
+    assert.deepEqual([task.h_vmem, task.host_slots, cpuEfficiency(task)], [null, null, null]);
   });
 
   it('has no request from a scope of the master or of slaves', () => {

@@ -163,6 +163,17 @@ export function questionsSuite(open: OpenViews, lacking: readonly string[] = [])
       assert.equal(totals.slot_seconds, 1800 + 0 + 3600);
     });
 
+    it('compare the CPU time of an accounting line alone with all slots of its job, as its screen does', async (t) => {
+      const { store, ask } = await open(t);
+      const line = { trust: 'accounting', slots: 4, host_slots: null, cpu_seconds: 3600, samples: null } as const;
+      await store.merge([job(1, AT, line), job(1, AT, { ...line, pe_task_id: '1.node1' })]);
+      const rows = await ask('SELECT cpu_efficiency FROM jobs ORDER BY pe_task_id IS NOT NULL');
+      assert.deepEqual(
+        rows.flatMap(Object.values).map((share) => (share === null ? null : Number(share))),
+        [0.25, null],
+      );
+    });
+
     it('can be read with the largest values that a user may hand in', async (t) => {
       const { store, ask } = await open(t);
       await store.merge([job(1, AT, { trust: 'self-reported', ...LARGEST_VALUES })]);
