@@ -90,11 +90,17 @@ const CONTEXT: readonly TopColumn[] = [
   },
 ];
 
-function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): readonly TopColumn[] {
+/** At most 1: what some held above their requests is taken off the unused memory of all. */
+function shareOfAll({ by, totals }: TopReport, group: Totals): number | null {
+  const { of } = RANKINGS[by];
+  return of(totals) > 0 ? Math.min(1, of(group) / of(totals)) : null;
+}
+
+function columnsOf(report: TopReport, screen: Screen): readonly TopColumn[] {
+  const { one, by, groups } = report;
   const ranking: Ranking = RANKINGS[by];
   const format = ranking.count ? formatCount : formatNumber;
   const most = groups[0] === undefined ? 0 : ranking.of(groups[0].totals);
-  const all = ranking.of(totals);
   const bar = (group: SummaryGroup): string =>
     most > 0 ? renderBar(ranking.of(group.totals) / most, BAR_WIDTH, screen, screen.style.accent) : '';
   return [
@@ -108,7 +114,10 @@ function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): read
     {
       head: 'share',
       align: 'right',
-      cell: (group) => (all > 0 ? formatPercent(ranking.of(group.totals) / all) : ''),
+      cell: (group) => {
+        const share = shareOfAll(report, group.totals);
+        return share === null ? '' : formatPercent(share);
+      },
     },
     ...CONTEXT.filter(({ rank }) => rank !== by),
   ];
@@ -152,27 +161,26 @@ export function renderRankings(screen: Screen): string[] {
  * The ranking as JSON:
  * `{"schema":1,"ranked":"owner","by":"unused","groups":[{"key","value","share",...totals}],"totals":{}}`.
  */
-export function renderTopJson({ one, by, groups, totals }: TopReport): string {
-  const ranking = RANKINGS[by];
-  const all = ranking.of(totals);
+export function renderTopJson(report: TopReport): string {
+  const { one, by, groups, totals } = report;
   const shown = groups.map(({ key, totals: own }) => {
-    const value = ranking.of(own);
-    return { key, value, share: all > 0 ? value / all : null, totals: own };
+    return { key, value: RANKINGS[by].of(own), share: shareOfAll(report, own), totals: own };
   });
   const lines = shown.map((group) => escapeJson(JSON.stringify(group))).join(',\n');
   return `{"schema":1,"ranked":${JSON.stringify(one)},"by":${JSON.stringify(by)},"groups":[${lines}],\n"totals":${JSON.stringify(totals)}}\n`;
 }
 
 /** One line per group: its key, value and share, then its totals under their names. */
-export function renderTopCsv({ one, by, groups, totals }: TopReport): string {
-  const ranking = RANKINGS[by];
-  const all = ranking.of(totals);
+export function renderTopCsv(report: TopReport): string {
+  const { one, by, groups, totals } = report;
   const names = Object.keys(totals) as (keyof Totals)[];
   return renderCsvRows([
     [one, 'value', 'share', ...names],
-    ...groups.map(({ key, totals: own }) => {
-      const value = ranking.of(own);
-      return [key, value, all > 0 ? value / all : null, ...names.map((name) => own[name])];
-    }),
+    ...groups.map(({ key, totals: own }) => [
+      key,
+      RANKINGS[by].of(own),
+      shareOfAll(report, own),
+      ...names.map((name) => own[name]),
+    ]),
   ]);
 }

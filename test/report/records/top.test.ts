@@ -133,4 +133,12 @@ describe('the rankings', () => {
     assert.equal(RANKINGS.unused.of(sumTotals(some, some)), 4);
     assert.equal(RANKINGS.cpu.of(some), 1);
   });
+
+  it('no group has more than all, even if another held more than it requested', async () => {
+    const report = await topOwners();
+    const [first] = report.groups;
+    const totals = { ...report.totals, unused_gib_hours: 0.5 * (first?.totals.unused_gib_hours ?? 0) };
+    assert.match(renderTopJson({ ...report, totals }), /"share":1,/);
+    assert.match(renderTop({ ...report, totals }, testScreen()).join('\n'), / 100 % /);
+  });
 });
