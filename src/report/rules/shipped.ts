@@ -51,7 +51,7 @@ cost = "idle_slots * active_seconds"
 [idle-cores]
 severity = "medium"
 when = "active_seconds >= 10s and host_slots - runnable_threads >= 0.9 and runnable_threads < 50% * host_slots and not (host_slots >= 2 and runnable_threads >= 0.7 and runnable_threads < 1.2)"
-evidence = "kept {busy_slots} of {host_slots} slots busy ({cpu_efficiency})"
+evidence = "slots kept busy: {busy_slots} of {host_slots} ({cpu_efficiency})"
 hint = "find what it waits for; of several slots request fewer, with as much memory"
 cost = "idle_slots * active_seconds"
 

@@ -109,7 +109,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     matching: { ...usual, cpu_seconds: 900 },
     other: { ...usual, cpu_seconds: 3600 },
     unknown: noCpu,
-    evidence: 'kept 0.250 of 4 slots busy (6.3 %)',
+    evidence: 'slots kept busy: 0.250 of 4 (6.3 %)',
     cost: '3.8 slot·h',
   },
   'memory-far-below': {
@@ -232,7 +232,7 @@ describe('the shipped rules', () => {
     const { found } = judge(rules, parts.map(idle), null);
     assert.deepEqual(
       found.map(({ evidence }) => evidence),
-      ['kept 0 of 64 slots busy (0 %)', 'used 5.03 GiB of 32.0 GiB (16 %)'],
+      ['slots kept busy: 0 of 64 (0 %)', 'used 5.03 GiB of 32.0 GiB (16 %)'],
     );
     const limit = mpiMaster(4).h_vmem?.limit_bytes ?? 0;
     const full = provedBracket(0.95 * limit, 0.95 * limit, null, null);
