@@ -253,7 +253,7 @@ export const memorySeries = object({
       what: 'series',
       most: RECORD_LIMITS.otherSeries,
     }),
-    `of each step: ${Object.keys(OTHER_SERIES).join(', ')}; absent: never seen above 0`,
+    `of each step: ${Object.keys(OTHER_SERIES).join(', ')}; absent: never seen above 0, or not known`,
   ),
 });
 

@@ -17,7 +17,7 @@ import {
   type Trust,
 } from '../../record/record';
 import { clipNotes } from '../../record/clip';
-import { RECORD_LIMITS } from '../../record/fields';
+import { RECORD_LIMITS, type MemorySeries } from '../../record/fields';
 import { filled, filledSoFar, othersOf } from '../series/series';
 import { markSlackBytes, type CounterPrecision } from '../peaks/slack';
 import { upperEnds } from '../peaks/upper-end-of-record';
@@ -167,6 +167,10 @@ function transfers({ sums }: Observation): Partial<JobRecord> {
   };
 }
 
+/** A part of the I/O looks like little I/O. */
+const withoutStorage = (others: MemorySeries['others']): MemorySeries['others'] =>
+  Object.fromEntries(Object.entries(others).filter(([name]) => !name.endsWith('_bytes_per_second')));
+
 function sampledFields(
   observation: Observation,
   { status, description }: Pick<RecordParts, 'status' | 'description'>,
@@ -190,7 +194,7 @@ function sampledFields(
       start: new Date(Math.round(series.startMs)).toISOString(),
       step_seconds: series.stepMs / 1000,
       rss_bytes: status === 'running' ? filledSoFar(series) : filled(series),
-      others: othersOf(series),
+      others: observation.ioLost ? withoutStorage(othersOf(series)) : othersOf(series),
     },
   };
 }

@@ -137,7 +137,18 @@ describe('the record of a sampled job', () => {
     );
     assert.equal(made.revision, END + 100);
     assert.deepEqual(made.series?.rss_bytes.at(-1), 300 * MIB);
-    assert.equal(record({ observation: observation({ ioLost: true }) }).read_bytes, null);
+  });
+
+  it('has neither sums nor rates of I/O that is not all known', () => {
+    const series = newSeries(START);
+    addToSeries(series, START, MIB);
+    addOthers(series, START + 1000, { counters: { cpu_cores: 1, read_bytes_per_second: 4096 } });
+    const of = (ioLost: boolean): unknown => {
+      const { read_bytes, series: made } = record({ observation: observation({ series, ioLost }) });
+      return [read_bytes, Object.keys(made?.others ?? {})];
+    };
+    assert.deepEqual(of(false), [4096, ['cpu_cores', 'read_bytes_per_second']]);
+    assert.deepEqual(of(true), [null, ['cpu_cores']]);
   });
 
   it('ends its chart with the current memory while the job runs, and with the step’s maximum later', () => {
