@@ -46,11 +46,12 @@ export function formatDuration(seconds: number): string {
   return `${formatCount(Math.floor(hours / 24))}d ${hours % 24}h`;
 }
 
-/** A share: "0.4 %", "9.6 %", "78 %". */
+/** A share: "0.4 %", "9.6 %", "78 %"; less than all is never "100 %". */
 export function formatPercent(fraction: number): string {
   const percent = fraction * 100;
   if (percent > 0 && percent < 0.05) return '<0.1 %';
   if (percent < 9.95) return `${percent === 0 ? '0' : percent.toFixed(1)} %`;
+  if (percent >= 99.5 && percent < 100) return `${(Math.floor(percent * 10) / 10).toFixed(1)} %`;
   return `${formatCount(Math.round(percent))} %`;
 }
 

@@ -89,6 +89,14 @@ describe('formatPercent', () => {
     assert.equal(formatPercent(0.78), '78 %');
     assert.equal(formatPercent(12.34), '1,234 %');
   });
+
+  it('writes 100 % only for all, so that 1 of 1,000 that failed is not forgotten', () => {
+    assert.equal(formatPercent(0.9949), '99 %');
+    assert.equal(formatPercent(0.995), '99.5 %');
+    assert.equal(formatPercent(0.99999), '99.9 %');
+    assert.equal(formatPercent(1), '100 %');
+    assert.equal(formatPercent(1.004), '100 %');
+  });
 });
 
 describe('formatCount, formatNumber, formatGibHours', () => {

@@ -93,7 +93,7 @@ describe('renderRun of a parallel job', () => {
     const peak = { ...mpiTask(3).peak_rss, lower_bytes: limit - 1e8, upper_bytes: limit } as JobRecord['peak_rss'];
     const killed = { ...mpiTask(3), exit_status: 137, signal: 9, peak_rss: peak, peak_rss_swap: peak };
     const text = shown(asRuns([{ ...mpiMaster(4), exit_status: 1 }, mpiTask(1), killed]));
-    assert.match(text, /Memory .* 31\.9 GiB of 32 GiB on node03 +100 %/);
+    assert.match(text, /Memory .* 31\.9 GiB of 32 GiB on node03 +99\.7 %/);
     assert.match(text, /Possible cause: Grid Engine's own kill at h_vmem/);
     assert.match(text, /Next time: qsub -l h_vmem=3G/);
   });
