@@ -16,7 +16,7 @@ export function endedBadly(record: Pick<JobRecord, 'failed' | 'exit_status' | 's
 export const SIGKILL = 9;
 
 /** The least time between the two of a line: a job that runs for less than a second may end in the next. */
-const APART_MS = 2000;
+export const APART_MS = 2000;
 
 /**
  * Whether the job's line is that of a forced deletion (qdel -f): qmaster writes it at once, with both times, failed 0,

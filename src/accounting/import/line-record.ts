@@ -2,6 +2,7 @@ import { isoTime } from '../../base/iso-time';
 import { AFTER_SIGNAL, failedCode } from '../../gridengine/failed-code';
 import { clipText } from '../../record/clip';
 import { NOT_SEEN } from '../../record/coverage';
+import { APART_MS } from '../../record/job-end';
 import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../record/record';
 import type { PlacedLine } from './line-place';
 import { USUAL_RULES, type RequestRules } from '../../record/request-rules';
@@ -70,8 +71,11 @@ export function lineWallclock(line: PlacedLine): number {
   return (end - start) / 1000;
 }
 
-export function lineCpu(line: PlacedLine): number {
-  return toMillisecond(amount(line.cpuSeconds));
+/** null: the line has times and no usage, as qmaster writes it when a job is deleted by force (`deletedByForce`). */
+export function lineCpu(line: PlacedLine): number | null {
+  const { cpuSeconds: cpu, wallclockSeconds: stated, failed } = line;
+  const isWithoutUsage = failed === 0 && stated === 0 && cpu === 0 && lineWallclock(line) * 1000 >= APART_MS;
+  return isWithoutUsage ? null : toMillisecond(amount(cpu));
 }
 
 /** Slots on the line's host; null: not known, since a parallel job's line has the slots of all hosts together. */

@@ -179,6 +179,7 @@ export class LineRows {
    */
   push(values: Cell[], line: TableLine): boolean {
     const { startTimeMs, exitStatus, project } = line;
+    const cpu = lineCpu(line);
     if (startTimeMs === null || line.jobName.length > LONGEST_USUAL || (line.category?.length ?? 0) > LONGEST_USUAL)
       return false;
     values.push(
@@ -204,7 +205,7 @@ export class LineRows {
       lineRevision(line),
       ...this.requestCells(line),
       asMs(lineWallclock(line)),
-      asMs(lineCpu(line)),
+      cpu === null ? null : asMs(cpu),
       this.notesId,
       Number(line.owner !== '' && project !== null && !NO_PROJECT.includes(project)),
     );

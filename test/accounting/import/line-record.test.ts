@@ -103,6 +103,12 @@ describe('recordOfLine', () => {
     assert.equal(record({ wallclockSeconds: 0 }).grid_engine?.wallclock_seconds, 0);
   });
 
+  it('knows no CPU time of a job that was deleted by force: the line has its times and no usage', () => {
+    const cpuOf = (more: Partial<AccountingRecord>): number | null =>
+      record({ wallclockSeconds: 0, cpuSeconds: 0, ...more }).cpu_seconds;
+    assert.deepEqual([cpuOf({}), cpuOf({ failed: 100 }), cpuOf({ wallclockSeconds: 60 })], [null, 0, 0]);
+  });
+
   it('cuts a category that is too long, and still reads its requests', () => {
     const category = `-l h_vmem=1G ${'\u00e4'.repeat(4000)}`;
     const made = record({ category });
