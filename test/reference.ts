@@ -143,8 +143,8 @@ export function questionReference(): string {
     "    PGOPTIONS='-c search_path=qmemacct' psql -f docs/sql/04-bad-hosts.sql DATABASE",
     '',
     'Sizes are bytes, times UTC (SQLite: text; PostgreSQL: with a time zone). `daily` has the days that',
-    'the nightly job, or `qmemacct rollup`, has summed up: today mostly not. Jobs that run are in SQLite alone:',
-    'in PostgreSQL they wait in its inbox, which only `qmemacct` reads.',
+    'the nightly job, or `qmemacct rollup`, has summed up: today mostly not. Jobs that run are in SQLite',
+    'alone: in PostgreSQL they wait in its inbox, which only `qmemacct` reads.',
     '',
     ...questionFiles().flatMap(questionText),
   ];
