@@ -136,7 +136,9 @@ async function removedDirectory({ cell, product }: Site): Promise<void> {
   const record = await product.record(job);
   assert.deepEqual([record.status, record.exit_status, record.trust], ['finished', 3, 'root']);
   await product.run('ge1', 'import');
-  assert.match((await product.run('ge1', 'job', job)).stdout, /The job was over: its working directory had been/);
+  const { stdout } = await product.run('ge1', 'job', job);
+  assert.match(stdout, /The job was over: its working directory had been/);
+  assert.match(stdout, /The job had run, then its epilog failed: .*chdir/);
   await cell.qdel([job]);
   await assertNoQueueErrors(cell);
 }

@@ -2,8 +2,10 @@ import type { Command } from 'commander';
 import { callerName } from '../../base/user-name';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
 import type { JobQuery } from '../../accounting/store';
+import type { UnfinishedJob } from '../../live/unfinished-job';
 import { jobSums, type JobSum } from '../../accounting/job-sum';
 import { jobTaskName } from '../../record/job-name';
+import type { JobRecord } from '../../record/record';
 import { loadSettings, type Settings } from '../../record/settings';
 import { nextRequests } from '../../report/advice/next-request';
 import { ARRAY_FIELDS } from '../../report/job/array';
@@ -206,7 +208,14 @@ function renderText(
     return;
   }
   const parts = reports.map((report) => renderJob(report, shown, screen));
-  writeParts([...unfinished.map((job) => renderUnfinished(job, screen, options.full)), ...parts], terminal);
+  const lastRunOf = ({ job, task }: UnfinishedJob): JobRecord | null => {
+    const report = reports.find(({ job_id, task_id }) => job_id === job && (task_id ?? null) === task);
+    return recordsOf(latestRuns(report?.runs ?? []))[0] ?? null;
+  };
+  const listed = unfinished.map((job) =>
+    renderUnfinished(job, screen, { full: options.full, lastRun: lastRunOf(job) }),
+  );
+  writeParts([...listed, ...parts], terminal);
 }
 
 const writeParts = (parts: readonly (readonly string[])[], terminal: Terminal): void =>
@@ -244,7 +253,10 @@ async function showArray(
     : NOBODY_ASKED;
   stores.problems.forEach((problem) => warn(terminal, problem));
   const shown = await arrayLines(array, viewOf(options, settings), screen, { ...context, live: asked });
-  writeParts([...unfinished.jobs.map((one) => renderUnfinished(one, screen, options.full)), shown.lines], terminal);
+  writeParts(
+    [...unfinished.jobs.map((one) => renderUnfinished(one, screen, { full: options.full })), shown.lines],
+    terminal,
+  );
   return statusOfWorst(options, () => shown.knowsWorst, terminal);
 }
 

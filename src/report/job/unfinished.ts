@@ -2,6 +2,7 @@ import type { RequestText } from '../../gridengine/qstat/job-list';
 import { readStartError } from '../../gridengine/qstat/scheduler-message';
 import type { Hold } from '../../live/holds';
 import type { UnfinishedJob } from '../../live/unfinished-job';
+import type { JobRecord } from '../../record/record';
 import { formatMoment, formatZone } from '../format/local-time';
 import { formatCount, plural } from '../format/units';
 import { jobNumber } from '../live/labels';
@@ -54,13 +55,24 @@ const RELEASES: Readonly<Record<Hold, (job: number) => string>> = {
   system: (job) => `A manager holds it; a manager releases it: ${unbroken(`qrls -h s ${job}`)}`,
 };
 
-function explainError({ job, errors }: UnfinishedJob, screen: Screen): Explained {
+/** Exit statuses by which a job asks to be run again, or to be put into the error state. */
+const ASKS_FOR_MORE: ReadonlySet<number | null> = new Set([99, 100]);
+
+/** Whether a run of a job in the error state had ended by itself: then not its start failed, but the epilog's. */
+const hadRun = ({ status, exit_status: exit, signal }: JobRecord): boolean =>
+  status === 'finished' && exit !== null && !ASKS_FOR_MORE.has(exit) && (signal ?? 0) === 0;
+
+function explainError({ job, errors }: UnfinishedJob, lastRun: JobRecord | null, screen: Screen): Explained {
   const causes = errors.map((text) => screen.safe(readStartError(text)));
-  const words = causes.length === 0 ? ['Its start failed; Grid Engine gives no reason.'] : causes;
+  const hasRun = lastRun !== null && hadRun(lastRun);
+  const failed = hasRun ? 'The job had run, then its epilog failed' : 'Its start failed';
   return {
     tone: 'bad',
-    words: words.map((text) => (causes.length === 0 ? text : `Its start failed: ${text}`)),
-    next: `Grid Engine does not try again by itself. When the cause is fixed: ${unbroken(`qmod -cj ${job}`)}`,
+    words:
+      causes.length === 0 ? [`${failed}; Grid Engine gives no reason.`] : causes.map((text) => `${failed}: ${text}`),
+    next: hasRun
+      ? `${unbroken(`qdel ${job}`)} removes it; ${unbroken(`qmod -cj ${job}`)} would run it again.`
+      : `Grid Engine does not try again by itself. When the cause is fixed: ${unbroken(`qmod -cj ${job}`)}`,
   };
 }
 
@@ -120,11 +132,16 @@ function explainSuspended(job: UnfinishedJob): Explained {
   };
 }
 
-function explain(state: UnfinishedState, job: UnfinishedJob, screen: Screen): Explained | null {
+function explain(
+  state: UnfinishedState,
+  job: UnfinishedJob,
+  screen: Screen,
+  lastRun: JobRecord | null = null,
+): Explained | null {
   const dependent = explainDependent(job);
   switch (state) {
     case 'error':
-      return explainError(job, screen);
+      return explainError(job, lastRun, screen);
     case 'deleted':
       return {
         tone: 'warning',
@@ -218,8 +235,18 @@ function requestWords({ complex, value, kind, scope }: RequestText, screen: Scre
 
 const RUNNING_COLUMNS = JOB_COLUMNS.filter(({ head }) => head !== 'owner' && head !== 'name');
 
-/** A job that Grid Engine lists but that has no record: what it waits for, or Grid Engine's figures while it runs. */
-export function renderUnfinished(job: UnfinishedJob, screen: Screen, full = false): string[] {
+interface UnfinishedOptions {
+  readonly full?: boolean | undefined;
+  /** The job's last run; null: none is known. */
+  readonly lastRun?: JobRecord | null;
+}
+
+/** A job that Grid Engine lists: what it waits for, or Grid Engine's figures while it runs without a record. */
+export function renderUnfinished(
+  job: UnfinishedJob,
+  screen: Screen,
+  { full = false, lastRun = null }: UnfinishedOptions = {},
+): string[] {
   const states = statesOf(job);
   const [state = 'waiting'] = states;
   const width = screen.width - SECTION_INDENT;
@@ -229,7 +256,7 @@ export function renderUnfinished(job: UnfinishedJob, screen: Screen, full = fals
     ...renderHead(job, state, screen),
     ...blank(
       states.flatMap((one) => {
-        const explained = explain(one, job, screen);
+        const explained = explain(one, job, screen, lastRun);
         return explained === null ? [] : renderExplained(explained, screen);
       }),
     ),

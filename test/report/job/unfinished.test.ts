@@ -5,6 +5,7 @@ import type { ListedJob } from '../../../src/gridengine/qstat/job-list';
 import type { Hold } from '../../../src/live/holds';
 import type { Snapshot } from '../../../src/live/snapshot';
 import { unfinishedJob, type UnfinishedJob } from '../../../src/live/unfinished-job';
+import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import { renderUnfinished, unfinishedAccount, unfinishedLine } from '../../../src/report/job/unfinished';
 import { displayWidth } from '../../../src/report/screen/text-width';
 import {
@@ -169,14 +170,14 @@ const accountOf = (job: UnfinishedJob): Readonly<Record<string, unknown>> => ({ 
 describe('renderUnfinished', () => {
   for (const [name, job] of Object.entries(samples)) {
     it(`shows ${name} on 80 columns`, () => {
-      const lines = renderUnfinished(job, testScreen({ width: 80, now: new Date(AT) }), true);
+      const lines = renderUnfinished(job, testScreen({ width: 80, now: new Date(AT) }), { full: true });
       assertGolden(`unfinished/${name}`, lines);
     });
 
     it(`keeps ${name} within narrow and ASCII screens`, () => {
       for (const width of [60, 80]) {
         const screen = testScreen({ width, unicode: false, now: new Date(AT) });
-        const lines = [...renderUnfinished(job, screen, true), unfinishedLine(job, screen)];
+        const lines = [...renderUnfinished(job, screen, { full: true }), unfinishedLine(job, screen)];
         assert.deepEqual(
           lines.filter((line) => displayWidth(line) > width),
           [],
@@ -215,6 +216,19 @@ describe('renderUnfinished', () => {
     assert.match(text, /hostname does not fit all\.q@node02\./);
     assert.match(text, /slots is not free on a, b now: most is left on a, 2\./);
     assert.match(text, /Requested h_vmem=2G mem_free=900G num_proc=1 mem_total=1T arch=lx\*\(soft\)$/m);
+  });
+
+  it('says of a job that had run that its epilog failed, and not to run it again', () => {
+    const job = samples.error ?? assert.fail();
+    const textOf = (lastRun: JobRecord): string =>
+      renderUnfinished(job, testScreen({ width: 200 }), { lastRun }).join('\n');
+    const key = { cluster: 'c', job_id: 300, task_id: null, pe_task_id: null, host: 'node01', run_id: 'r' };
+    const run = emptyRecord(key, 'finished', 'root', AT);
+    const ran = textOf({ ...run, exit_status: 3, signal: 0 });
+    assert.match(ran, /The job had run, then its epilog failed: can't open/);
+    assert.match(ran, /qdel 300 removes it; qmod -cj 300 would run it again\./);
+    for (const other of [{ exit_status: 100 }, { exit_status: 137, signal: 9 }, { status: 'lost' as const }])
+      assert.match(textOf({ ...run, ...other }), /Its start failed: .*\n.*When the cause is fixed: qmod -cj 300/);
   });
 
   it('gives the place in the queue to an array task without a hold', () => {
@@ -290,14 +304,14 @@ describe('renderUnfinished', () => {
   it('gives no place in a queue of which the reader sees only a part', () => {
     const partial = jobOf({ row: { state: 'hqw' }, detail: { predecessors: [100, 99] }, changes: { hostTotals: [] } });
     assert.equal(accountOf(partial).position, null);
-    assert.match(renderUnfinished(partial, testScreen(), false).join(' '), /99 \(ended, or not yours to see\)/);
+    assert.match(renderUnfinished(partial, testScreen()).join(' '), /99 \(ended, or not yours to see\)/);
   });
 
   it('says of which array jobs each task waits for the same task', () => {
     const detail = { predecessors: [99], taskPredecessors: [201] };
     const both = jobOf({ row: { state: 'hqw' }, detail });
     assert.match(
-      renderUnfinished(both, testScreen(), false).join(' ').replace(/\s+/g, ' '),
+      renderUnfinished(both, testScreen()).join(' ').replace(/\s+/g, ' '),
       /It starts after job 99 \(no longer listed\)\. Each task starts after the same task of job 201 \(waiting\)\./,
     );
     assert.deepEqual(accountOf(both).starts_after, [99, 201]);
