@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 /**
  * Does as root, beside a shepherd of 8.1.9, what Open Cluster Scheduler's shepherd does with ENABLE_SYSTEMD (its source:
  * daemons/shepherd/ocs_shepherd_systemd.cc): `config` names a scope with MemoryMax, to which the job's first process is
- * moved after its fork; after SIGKILL to the process group the unit is stopped.
+ * moved after its fork; the unit is frozen while the job is suspended, and stopped after SIGKILL to the process group.
  */
 const script = (steady: string): string => `
   qmemacct() { node ${shellQuoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
@@ -49,6 +49,9 @@ END
   to_scope "$whole" 1073741824
   fact sampler "$(cat "/proc/$(sampler_of "$whole")/cgroup")"
   fact job "$(cat "/proc/$(cat "$active/$whole.1/job_pid")/cgroup")"
+  systemctl freeze "ocs6444.$whole.scope"
+  sleep 20 # Some samples: the machine is slow.
+  systemctl thaw "ocs6444.$whole.scope"
   to_scope "$full" 83886080
   to_scope "$stopped" 1073741824
   kill -KILL "-$(cat "$active/$stopped.1/job_pid")"
@@ -101,6 +104,9 @@ cellTest(
       JSON.stringify(footprint),
     );
     assert.equal(recordOf(0).metrics.cgroup_oom_kills ?? 0, 0);
+    // Frozen for 20 s, as by qmod -sj.
+    const suspended = recordOf(0).suspended_seconds ?? 0;
+    assert.ok(suspended > 0 && suspended <= 40, String(suspended));
 
     // systemd stops a scope in which the kernel killed a process before the group's count can be read; the kernel log has it.
     const [full, stopped] = fact('exit').trim().split(' ');

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { KIB } from '../../base/units';
+import { readText } from '../../sources/files';
 import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import { mergedPages } from '../../sources/proc/ksm';
@@ -161,6 +163,8 @@ export class JobSampler {
   private readonly sampling: { -readonly [Name in keyof Sampling]: Sampling[Name] };
   private lastRss: number;
   private lastStopped: boolean;
+  /** `cgroup.events` of the group that Grid Engine made for the job, if of version 2. */
+  private groupEvents: string | null = null;
   /** Processes of the last tick whose I/O could not be read. */
   private unreadIo: ReadonlySet<string> = new Set();
   /** Figures of processes that have gone, as far as no living process has taken them over. */
@@ -222,8 +226,8 @@ export class JobSampler {
 
   /** From now on every process of this control group is the job's. */
   inGroup({ directories }: JobCgroup): void {
-    const directory = directories.version === 2 ? directories.directory : directories.memory;
-    this.processes.ownCgroup = directory;
+    if (directories.version === 2) this.groupEvents = join(directories.directory, 'cgroup.events');
+    this.processes.ownCgroup = directories.version === 2 ? directories.directory : directories.memory;
   }
 
   /** When the job's first process started; null: not yet. */
@@ -256,8 +260,10 @@ export class JobSampler {
     this.followUnreadIo(counters);
     this.gone = addSums(this.gone, sumsOfGone(this.before, counters, readings.ancestors));
     this.before = counters;
+    const cpuBefore = this.sums.cpu;
     this.sums = largest(this.sums, totals(this.gone, counters));
-    if (counters.size > 0 || sampling.samples > 0) this.takeSample(readings);
+    if (counters.size > 0 || sampling.samples > 0)
+      this.takeSample(readings, readings.stopped || (this.sums.cpu === cpuBefore && this.isFrozen()));
     return readings;
   }
 
@@ -406,9 +412,14 @@ export class JobSampler {
     this.unreadIo = this.processes.unreadIo();
   }
 
-  private takeSample(readings: TickReadings): void {
+  /** Whether the job is suspended by the freezer, as by Open Cluster Scheduler under systemd: its processes seem to sleep. */
+  private isFrozen(): boolean {
+    return this.groupEvents !== null && /^frozen 1$/m.test(readText(this.groupEvents) ?? '');
+  }
+
+  private takeSample(readings: TickReadings, stopped: boolean): void {
     const { sampling } = this;
-    const { atMs, rss, memory, counters, stopped } = readings;
+    const { atMs, rss, memory, counters } = readings;
     const gap = Math.max(0, atMs - (sampling.lastSampleMs ?? atMs));
     const pending = memory.some((reading) => reading.pending);
     const open = this.images.see(memory, new Set(pending ? this.processes.workers() : []), gap);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { JobSampler, SAVED_SAMPLER } from '../../../src/sampler/job/job-sampler';
@@ -138,6 +138,23 @@ describe('the sampler of a job', () => {
     tree.remove(103);
     at(5);
     assert.equal(lost(), true);
+  });
+
+  it('counts the time in which the job’s control group is frozen as suspended', () => {
+    const { sampler, tree, at } = newJob();
+    const directory = temporaryDirectory();
+    const events = join(directory, 'cgroup.events');
+    sampler.start(100, START);
+    sampler.inGroup({ origin: 'scope', directories: { version: 2, directory } });
+    at(0);
+    writeFileSync(events, 'populated 1\nfrozen 1\n');
+    at(1);
+    tree.set(100, { cpu: 5 });
+    at(2);
+    assert.equal(sampler.observation().suspendedMs, 1000);
+    writeFileSync(events, 'populated 1\nfrozen 0\n');
+    at(3);
+    assert.equal(sampler.observation().suspendedMs, 1000);
   });
 
   it('counts a process once that ended after two sweeps, before either was settled, with all its I/O', () => {
