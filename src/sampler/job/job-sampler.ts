@@ -260,10 +260,8 @@ export class JobSampler {
     this.followUnreadIo(counters);
     this.gone = addSums(this.gone, sumsOfGone(this.before, counters, readings.ancestors));
     this.before = counters;
-    const cpuBefore = this.sums.cpu;
     this.sums = largest(this.sums, totals(this.gone, counters));
-    if (counters.size > 0 || sampling.samples > 0)
-      this.takeSample(readings, readings.stopped || (this.sums.cpu === cpuBefore && this.isFrozen()));
+    if (counters.size > 0 || sampling.samples > 0) this.takeSample(readings, readings.stopped || this.isFrozen());
     return readings;
   }
 
@@ -412,7 +410,7 @@ export class JobSampler {
     this.unreadIo = this.processes.unreadIo();
   }
 
-  /** Whether the job is suspended by the freezer, as by Open Cluster Scheduler under systemd: its processes seem to sleep. */
+  /** Whether the freezer suspends the job, as Open Cluster Scheduler does under systemd: its processes seem to sleep. */
   private isFrozen(): boolean {
     return this.groupEvents !== null && /^frozen 1$/m.test(readText(this.groupEvents) ?? '');
   }
