@@ -84,7 +84,7 @@ export function enforcedLimit({ failed, grid_engine: account }: JobRecord): stri
   return by.startsWith(BY_EXECD) ? `deleted by ${by}` : null;
 }
 
-/** `failed` codes of a run that another follows: whoever rescheduled it (qmod -rj) is `deleted_by`, too. */
+/** `failed` codes of a run that another follows: its `deleted_by` is the user who rescheduled it (qmod -rj). */
 const RUNS_AGAIN: ReadonlySet<number | null> = new Set([24, 25]);
 
 /** Who deleted the job (qdel); null: nobody, or Grid Engine does not say who. */

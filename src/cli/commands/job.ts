@@ -195,6 +195,10 @@ function renderText(
   const asksForMore =
     shown.detail !== undefined || shown.tasks !== undefined || shown.allTasks || options.allHosts === true;
   const numbers = new Set([...reports.map(({ job_id }) => job_id), ...unfinished.map(({ job }) => job)]);
+  const lastRunOf = ({ job, task }: UnfinishedJob): JobRecord | null => {
+    const report = reports.find(({ job_id, task_id }) => job_id === job && (task_id ?? null) === task);
+    return recordsOf(latestRuns(report?.runs ?? []))[0] ?? null;
+  };
   if (numbers.size > 1 && !asksForMore) {
     const lines = reports.flatMap(({ runs }) => toJobLines(recordsOf(latestRuns(runs)), 'time'));
     writeLines(
@@ -203,15 +207,11 @@ function renderText(
     );
     writeLines(
       terminal,
-      unfinished.map((job) => unfinishedLine(job, screen)),
+      unfinished.map((job) => unfinishedLine(job, screen, lastRunOf(job))),
     );
     return;
   }
   const parts = reports.map((report) => renderJob(report, shown, screen));
-  const lastRunOf = ({ job, task }: UnfinishedJob): JobRecord | null => {
-    const report = reports.find(({ job_id, task_id }) => job_id === job && (task_id ?? null) === task);
-    return recordsOf(latestRuns(report?.runs ?? []))[0] ?? null;
-  };
   const listed = unfinished.map((job) =>
     renderUnfinished(job, screen, { full: options.full, lastRun: lastRunOf(job) }),
   );

@@ -272,9 +272,9 @@ export function renderUnfinished(
 }
 
 /** An unfinished job in one line: its states, and why. */
-export function unfinishedLine(job: UnfinishedJob, screen: Screen): string {
+export function unfinishedLine(job: UnfinishedJob, screen: Screen, lastRun: JobRecord | null = null): string {
   const states = statesOf(job);
-  const [why = ''] = states.flatMap((state) => explain(state, job, screen)?.words ?? []);
+  const [why = ''] = states.flatMap((state) => explain(state, job, screen, lastRun)?.words ?? []);
   const line = `Job ${jobNumber(job)}  ${screen.safe(job.name)}: ${states.map((state) => WORDS[state]).join(', ')}. ${why}`;
   return truncate(wrap(line, Infinity).join(''), screen.width, screen.glyphs.ellipsis);
 }

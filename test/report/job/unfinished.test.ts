@@ -226,6 +226,7 @@ describe('renderUnfinished', () => {
     const run = emptyRecord(key, 'finished', 'root', AT);
     const ran = textOf({ ...run, exit_status: 3, signal: 0 });
     assert.match(ran, /The job had run, then its epilog failed: can't open/);
+    assert.match(unfinishedLine(job, testScreen({ width: 200 }), { ...run, exit_status: 0 }), /then its epilog failed/);
     assert.match(ran, /qdel 300 removes it; qmod -cj 300 would run it again\./);
     for (const other of [{ exit_status: 100 }, { exit_status: 137, signal: 9 }, { status: 'lost' as const }])
       assert.match(textOf({ ...run, ...other }), /Its start failed: .*\n.*When the cause is fixed: qmod -cj 300/);
