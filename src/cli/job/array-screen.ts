@@ -7,6 +7,7 @@ import type { Prediction } from '../../report/advice/class-advice';
 import type { ClassHistory } from '../../report/advice/class-history';
 import { addArray, ARRAY_FIELDS, renderAdded, TASK_FIELDS } from '../../report/job/array';
 import { renderProgress } from '../../report/job/array-progress';
+import { LINES_ON_A_SCREEN } from '../../report/job/job';
 import { asRun, type JobViewOptions } from '../../report/job/job-run';
 import { ClassCounts } from '../../report/rules/judge';
 import { kindsNear, SHORT_FIELDS, shortRuns, type Kinds } from '../../report/rules/kinds';
@@ -95,7 +96,8 @@ export async function arrayLines(
   const [worst] = await tasks.whole([worstTask]);
   const shown = worst === undefined ? added : { ...added, worst: [worst] as const };
   const snapshot = lists === null ? null : await lists.wait();
-  const progress = snapshot === null ? null : progressOfTasks({ job_id, tasks }, snapshot);
-  const lines = [...renderAdded(shown, options, screen), ...renderProgress(progress ?? undefined, screen)];
+  const progress = snapshot === null ? undefined : progressOfTasks({ job_id, tasks }, snapshot);
+  const last = renderProgress(progress ?? undefined, screen);
+  const lines = [...renderAdded(shown, options, screen, LINES_ON_A_SCREEN - last.length), ...last];
   return { lines, knowsWorst: added.facts.knowsWorst };
 }

@@ -27,7 +27,7 @@ import { parseTime } from '../format/local-time';
 import { renderRequests } from './usage';
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
-import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
+import { blank, fitLines, renderSection, SECTION_INDENT, unbroken, wrap } from '../screen/layout';
 import { truncate } from '../screen/text-width';
 import { renderTable } from '../screen/table';
 import { describePlace, formatSpan, renderSubmitted, spread } from './title';
@@ -57,9 +57,12 @@ const LISTED_UNASKED = 24;
 /** At most this many kinds of bad ends are explained. */
 const KINDS = 3;
 
+/** Without --full at most this many ways to end are named. */
+const MOST_ENDINGS = 3;
+
 const TASK_COLUMNS = ['task', 'host', 'started', 'ran', 'peak', 'memory', 'cpu', 'ending'] as const;
 
-function renderSpreads({ spreads }: ArrayFacts, screen: Screen): string[] {
+function renderSpreads(spreads: ArrayFacts['spreads'], screen: Screen): string[] {
   return renderTable(
     [
       { head: '' },
@@ -77,18 +80,17 @@ function renderSpreads({ spreads }: ArrayFacts, screen: Screen): string[] {
   );
 }
 
-/** "19 ok, 1 SIGKILL (task 7)". */
-function endings(facts: ArrayFacts, screen: Screen): string {
-  return facts
-    .endings()
-    .map(({ label, count, tasks }) => {
-      const which =
-        label === 'ok' || tasks.length > MOST_NAMED
-          ? ''
-          : ` (task${tasks.length === 1 ? '' : 's'} ${tasks.join(', ')})`;
-      return `${formatCount(count)} ${label}${which}`;
-    })
-    .join(` ${screen.glyphs.dot} `);
+/** "19 ok · 1 SIGKILL (task 7)": the `most` most frequent ways to end, on lines of `width` columns. */
+function renderEndings(facts: ArrayFacts, most: number, width: number, { glyphs }: Screen): string[] {
+  const all = facts.endings();
+  const shown = all.slice(0, most).map(({ label, count, tasks }) => {
+    const which =
+      label === 'ok' || tasks.length > MOST_NAMED ? '' : ` (task${tasks.length === 1 ? '' : 's'} ${tasks.join(', ')})`;
+    return unbroken(`${formatCount(count)} ${label}${which}`);
+  });
+  const others = all.slice(most).reduce((sum, { count }) => sum + count, 0);
+  const rest = others === 0 ? [] : [unbroken(`${formatCount(others)} otherwise: --full`)];
+  return wrap([...shown, ...rest].join(` ${glyphs.dot} `), width);
 }
 
 function span({ firstStart, lastEnd }: ArrayFacts, screen: Screen): string {
@@ -114,8 +116,8 @@ function renderMost(needs: ArrayNeeds, screen: Screen): string[] {
   return most === null ? [] : [screen.style.faint(`    ${most} would have been enough for 99 % of the tasks.`)];
 }
 
-/** Bad ends of other kinds than the worst task's: for each kind one example, and how many are like it. */
-function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Screen): string[] {
+/** Bad ends of other kinds than the worst task's: of each kind the lines on one example, and how many are like it. */
+function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Screen): readonly string[][] {
   const shown = bad.find(({ task }) => task === worst.task_id)?.why.causes.join();
   const kinds = [...groupBy(bad, ({ why }) => why.causes.join())].filter(([causes]) => causes !== shown);
   const room = screen.width - SECTION_INDENT;
@@ -125,7 +127,7 @@ function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Scre
     .flatMap(([, [first, ...others]]) => {
       if (first === undefined) return [];
       const like = others.length === 0 ? '' : ` and ${formatCount(others.length)} others like it`;
-      return wrap(`task ${first.task ?? ''}${like}: ${first.why.sentence}`, room);
+      return [wrap(`task ${first.task ?? ''}${like}: ${first.why.sentence}`, room)];
     });
 }
 
@@ -186,10 +188,10 @@ export function renderArray(
   runs: readonly JobRun[],
   options: JobViewOptions,
   screen: Screen,
-  judges: Judges | undefined,
+  { judges, mostLines }: { readonly judges: Judges | undefined; readonly mostLines: number },
 ): string[] {
   const added = addArray(arrayOf(runs, judges), options, screen);
-  return added === null ? [] : renderAdded(added, options, screen);
+  return added === null ? [] : renderAdded(added, options, screen, mostLines);
 }
 
 /** "median 0:06:41, most 0:08:20 (task 200)" */
@@ -213,7 +215,7 @@ function renderBriefArray({ facts, worst, prediction }: AddedArray, screen: Scre
   return [
     ...[
       `Job: ${jobName(record)}${name}${owner}, ${formatCount(facts.tasks)} tasks on ${place}`,
-      `State: ${endings(facts, screen)}`,
+      `State: ${renderEndings(facts, MOST_ENDINGS, Infinity, screen).join('')}`,
       `Elapsed: ${spreadText(facts, ['ran'])}`,
       `CPU: ${spreadText(facts, ['CPU over slots'])}`,
       `Memory: ${spreadText(facts, [PEAK_MEMORY, COUNTED_MEMORY, COUNTED_OVER_HOSTS])}`,
@@ -240,11 +242,22 @@ function renderListed(listed: readonly RunRecords[], room: number, screen: Scree
   return [...renderRunTable(TASK_COLUMNS, rows, room, screen), ...sums.map(screen.style.faint)];
 }
 
-/** The screen of an array whose tasks are already added up. */
-export function renderAdded(added: AddedArray, { detail }: JobViewOptions, screen: Screen): string[] {
+/** The shortest table of spreads. */
+const SHORT_SPREADS: ReadonlySet<string> = new Set([PEAK_MEMORY, COUNTED_MEMORY, 'ran']);
+
+/**
+ * The screen of an array whose tasks are already added up: without a list of tasks and `--full` on `mostLines` lines.
+ */
+export function renderAdded(
+  added: AddedArray,
+  { detail }: JobViewOptions,
+  screen: Screen,
+  mostLines: number,
+): string[] {
   if (detail === 'brief') return renderBriefArray(added, screen);
   const { facts, worst: worstRecords, listed, reruns, prediction, classes } = added;
   const { style, glyphs } = screen;
+  const full = detail === 'full';
   const worstTask = taskOf(worstRecords);
   const { record: worst, whole } = worstTask;
   const { bad, needs } = facts;
@@ -258,31 +271,49 @@ export function renderAdded(added: AddedArray, { detail }: JobViewOptions, scree
   const owner = worst.owner === null ? '' : screen.safe(worst.owner);
   const hosts = facts.hosts.size;
   const place = hosts === 1 ? describePlace(worst, screen) : [owner, `${hosts} hosts`].filter((part) => part !== '');
-  const section = (title: string, lines: readonly string[]): string[] =>
-    lines.length === 0 ? [] : ['', ...renderSection(title, lines, screen)];
+  const section = (title: string, lines: readonly string[]): string[] => blank(renderSection(title, lines, screen));
+  const below = (title: string, lines: readonly string[]): string[] =>
+    full ? section(title, lines) : renderSection(title, lines, screen);
+  const continued = (lines: readonly string[]): string[] => renderSection('', lines, screen);
   const room = screen.width - SECTION_INDENT;
   const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}${countedOfLimit(worstTask)}`;
   const single = style.title(`qmemacct job ${jobTaskName(worst)}`);
+  const counted = renderClassCounts(classes, room, screen);
+  const fewSpreads = facts.spreads.filter(({ measure }) => SHORT_SPREADS.has(measure.name));
 
-  return [
-    spread(`Job ${jobName(worst)}${name}`, `${formatCount(facts.tasks)} tasks`, screen, style.title, style.title),
-    spread(place.join(` ${glyphs.dot} `), span(facts, screen), screen, (text) => text, style.faint),
-    '',
-    ...(facts.knowsWorst ? [...renderGauges(jobGauges(whole, screen), screen), style.faint(`  ${worstLine}`)] : []),
-    ...renderVerdict(whole.fullest, needs.decisive, next, screen, own),
-    ...renderStopped(facts, screen),
-    ...renderMost(needs, screen),
-
-    ...(detail === 'full' ? section('Requested', renderRequests(whole, screen)) : []),
-    ...section('Tasks', renderSpreads(facts, screen)),
-    ...section('Ended', [
-      endings(facts, screen),
-      ...renderOtherEnds(bad, worst, screen),
-      ...(reruns > 0 ? [plural(reruns, 'earlier run of a re-run task', 'earlier runs of re-run tasks')] : []),
-    ]),
-    ...section('Classes', renderClassCounts(classes, room, screen)),
-    ...section('', listed === null ? [] : renderListed(listed, room, screen)),
-    ...renderSubmitted(facts.submitCommand, screen.width - 2, screen).map((line) => style.faint(`  ${line}`)),
-    ...(listed === null ? [`  Each task: ${style.title(`--tasks`)}; one of them: ${single}`] : []),
+  const parts = [
+    {
+      lines: [
+        spread(`Job ${jobName(worst)}${name}`, `${formatCount(facts.tasks)} tasks`, screen, style.title, style.title),
+        spread(place.join(` ${glyphs.dot} `), span(facts, screen), screen, (text) => text, style.faint),
+        '',
+        ...(facts.knowsWorst ? [...renderGauges(jobGauges(whole, screen), screen), style.faint(`  ${worstLine}`)] : []),
+      ],
+    },
+    renderVerdict(whole.fullest, needs.decisive, next, screen, own),
+    { lines: renderStopped(facts, screen), short: [] },
+    { lines: renderMost(needs, screen), short: [] },
+    { lines: full ? section('Requested', renderRequests(whole, screen)) : [] },
+    {
+      lines: section('Tasks', renderSpreads(facts.spreads, screen)),
+      short: section('Tasks', renderSpreads(fewSpreads, screen)),
+    },
+    { lines: below('Ended', renderEndings(facts, full ? Infinity : MOST_ENDINGS, room, screen)) },
+    ...renderOtherEnds(bad, worst, screen).map((lines) => ({ lines: continued(lines), short: [] })),
+    {
+      lines: continued(
+        reruns > 0 ? [plural(reruns, 'earlier run of a re-run task', 'earlier runs of re-run tasks')] : [],
+      ),
+    },
+    { lines: below('Classes', full ? counted.lines : counted.short), short: [] },
+    { lines: section('', listed === null ? [] : renderListed(listed, room, screen)) },
+    {
+      lines: renderSubmitted(facts.submitCommand, screen.width - 2, screen).map((line) => style.faint(`  ${line}`)),
+      short: [],
+    },
+    {
+      lines: listed === null ? [`  More: ${style.title('--full')}, ${style.title('--tasks')}; a task: ${single}`] : [],
+    },
   ];
+  return fitLines(parts, full || listed !== null ? Infinity : mostLines);
 }

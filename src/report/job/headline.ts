@@ -16,7 +16,8 @@ import { formatBytes, formatCount, formatPercent, formatRequested } from '../for
 import { askedFor } from '../why/bad-end';
 import type { Cause } from '../why/hypothesis';
 import type { Why } from '../why/why';
-import { wrap } from '../screen/layout';
+import { blank, wrap, type Part } from '../screen/layout';
+import { truncate } from '../screen/text-width';
 import { onHost } from './title';
 
 /** Address space gets a bar of its own where it is more than this many times the memory in use. */
@@ -191,9 +192,20 @@ function renderNext(next: NextTime, records: readonly JobRecord[], screen: Scree
   ];
 }
 
+/** At most this many lines of a verdict, where there is no room for all. */
+const SHORT_VERDICT = 3;
+const SEE_FULL = '(--full)';
+
+function cutVerdict(lines: readonly string[], width: number, { glyphs }: Screen): readonly string[] {
+  const last = lines[SHORT_VERDICT - 1];
+  if (last === undefined || lines.length === SHORT_VERDICT) return lines;
+  const cut = truncate(`${last} ${SEE_FULL}`, width - SEE_FULL.length - 1, glyphs.ellipsis);
+  return [...lines.slice(0, SHORT_VERDICT - 1), `${cut} ${SEE_FULL}`];
+}
+
 /**
  * The verdict on the request, or why the job ended badly, and what to request next time (`next`). `records`: those of
- * all hosts and tasks.
+ * all hosts and tasks. In short with only the beginning of a long cause.
  */
 export function renderVerdict(
   record: JobRecord,
@@ -201,13 +213,16 @@ export function renderVerdict(
   next: NextTime | null,
   screen: Screen,
   why: Why | null,
-): string[] {
-  if (record.status === 'running' || (record.status !== 'finished' && why === null && next === null)) return [];
-  const verdict = why === null ? verdictOf(record, next?.memory ?? null, records) : whyWords(why, next);
-  const words =
-    verdict === null ? [] : wrap(verdict[1], screen.width - 2).map((line) => `  ${screen.style[verdict[0]](line)}`);
-  const lines = [...words, ...(next === null ? [] : renderNext(next, records, screen))];
-  return lines.length === 0 ? [] : ['', ...lines];
+): Required<Part> {
+  if (record.status === 'running' || (record.status !== 'finished' && why === null && next === null))
+    return { lines: [], short: [] };
+  const [tone, words] = (why === null ? verdictOf(record, next?.memory ?? null, records) : whyWords(why, next)) ?? [];
+  const width = screen.width - 2;
+  const wrapped = words === undefined ? [] : wrap(words, width);
+  const advice = next === null ? [] : renderNext(next, records, screen);
+  const shown = (lines: readonly string[]): string[] =>
+    blank([...lines.map((line) => `  ${screen.style[tone ?? 'faint'](line)}`), ...advice]);
+  return { lines: shown(wrapped), short: shown(cutVerdict(wrapped, width, screen)) };
 }
 
 /** Green for what went well, red for what did not. */

@@ -29,7 +29,7 @@ export interface JobReport {
 }
 
 /** The usual height of a terminal. */
-const LINES_ON_A_SCREEN = 24;
+export const LINES_ON_A_SCREEN = 24;
 
 function renderOthers(report: JobReport, screen: Screen): string[] {
   const others = [
@@ -54,7 +54,7 @@ function renderRuns(
   { judges, mostLines }: { readonly judges: Judges | undefined; readonly mostLines: number },
 ): string[] {
   if (runs.some(({ record }) => record.task_id !== runs[0]?.record.task_id))
-    return renderArray(runs, options, screen, judges);
+    return renderArray(runs, options, screen, { judges, mostLines });
   const judged = judges === undefined ? runs : withClasses(runs, judges.rules, judges.kindOf);
   if (options.detail === 'brief') return renderBrief(judged, screen, options.dialect);
   const isParallel = runs.some(({ record }) => record.pe !== null);
@@ -68,11 +68,10 @@ export function renderJob(report: JobReport, options: JobViewOptions, screen: Sc
   const jobs = [...groupBy(report.runs, jobKey)];
   const others = renderOthers(report, screen);
   const rule = screen.style.faint(screen.glyphs.axisBottom.repeat(screen.width));
-  const parts = jobs
-    .reverse()
-    .map(([key, runs]) => [
-      ...renderRuns(runs, options, screen, { judges: report.judges, mostLines: LINES_ON_A_SCREEN - others.length }),
-      ...renderProgress(report.arrays?.get(key), screen),
-    ]);
+  const parts = jobs.reverse().map(([key, runs]) => {
+    const progress = renderProgress(report.arrays?.get(key), screen);
+    const mostLines = LINES_ON_A_SCREEN - others.length - progress.length;
+    return [...renderRuns(runs, options, screen, { judges: report.judges, mostLines }), ...progress];
+  });
   return [...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])), ...others];
 }

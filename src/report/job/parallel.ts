@@ -6,7 +6,7 @@ import { hitLimit } from './ending';
 import { renderVerdict } from './headline';
 import type { JobWhole } from './job-whole';
 import type { Screen } from '../screen/screen';
-import { wrap } from '../screen/layout';
+import { blank, wrap, type Part } from '../screen/layout';
 import { formatBytes, formatCount, formatPercent, formatRequested, plural } from '../format/units';
 import type { Why } from '../why/why';
 
@@ -41,14 +41,20 @@ function notSampled({ sum, parts }: JobWhole): string | null {
  * The verdict on a job and the advice. Hosts or tasks that were not sampled may have needed more: then no request is
  * advised, unless the job ended badly, hit its limit, or needs more already by its known figures.
  */
-export function renderWholeFit(whole: JobWhole, next: NextTime | null, screen: Screen, why: Why | null): string[] {
+export function renderWholeFit(
+  whole: JobWhole,
+  next: NextTime | null,
+  screen: Screen,
+  why: Why | null,
+): Required<Part> {
   const { fullest, needs } = whole;
   const missing = notSampled(whole);
   if (missing === null || hitLimit(fullest) || why !== null || adviseRequest(needs)?.kind === 'raise')
     return renderVerdict(fullest, needs, next, screen, why);
-  if (fullest.status !== 'finished') return [];
-  const words = `${missing}: what the job needs is unknown.`;
-  return ['', ...wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`)];
+  const words =
+    fullest.status === 'finished' ? wrap(`${missing}: what the job needs is unknown.`, screen.width - 2) : [];
+  const lines = blank(words.map((line) => `  ${screen.style.warning(line)}`));
+  return { lines, short: lines };
 }
 
 /** Which records and hosts the sums of a parallel job cover. */

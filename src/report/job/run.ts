@@ -17,7 +17,7 @@ import { renderSummed, renderTogether, renderWholeFit } from './parallel';
 import { renderPeaks } from './peaks';
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
-import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
+import { blank, renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { describePlaces, describeSpan, jobLabel, renderSubmission, spread } from './title';
 import { renderTrust } from './data-quality';
 import { formatDuration } from '../format/units';
@@ -111,9 +111,6 @@ function renderEnding(record: JobRecord, why: Why | null, width: number, screen:
   ];
 }
 
-/** Lines with an empty one before them; nothing for no lines. */
-export const blank = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ['', ...lines]);
-
 /** A verdict begins with a blank line, which is one too many where no gauges stand above it. */
 const withoutFirstBlank = (lines: readonly string[]): readonly string[] => (lines[0] === '' ? lines.slice(1) : lines);
 
@@ -149,7 +146,7 @@ export function renderRun(runs: readonly JobRun[], options: JobViewOptions, scre
       withoutFirstBlank([
         ...renderGauges(jobGauges(whole, screen), screen),
         ...renderTogether(whole, screen),
-        ...renderWholeFit(whole, next, screen, why),
+        ...renderWholeFit(whole, next, screen, why).lines,
       ]),
     ),
     ...section('Requested', [...renderRequests(whole, screen), ...renderSubmission(records, room, screen)]),

@@ -10,7 +10,7 @@ import { bracketStanding, formatPeak } from '../format/bracket';
 import { formatBytes, formatCount, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { renderChart } from '../screen/chart';
 import { renderBar, shareTone } from '../screen/gauge';
-import { wrap } from '../screen/layout';
+import { blank, fitLines, wrap } from '../screen/layout';
 import type { Screen, Tone } from '../screen/screen';
 import { renderTable } from '../screen/table';
 import { truncate } from '../screen/text-width';
@@ -21,7 +21,7 @@ import { cpuGauges, sizedByAddressSpace } from './headline';
 import { predictionOf, type JobRun } from './job-run';
 import type { JobWhole } from './job-whole';
 import { renderWholeFit } from './parallel';
-import { blank, latestRun, renderTitle, renderWarning, statusText } from './run';
+import { latestRun, renderTitle, renderWarning, statusText } from './run';
 import { renderTrend } from './running';
 import { jobLabel, onHost, renderSubmission } from './title';
 import { suspendedTime, unlimitedText } from './usage';
@@ -159,8 +159,8 @@ function renderSmallChart({ total }: JobWhole, screen: Screen): string[] {
 }
 
 /**
- * A job on at most `mostLines` lines: state, requested and used, cause and advice, memory over time, how it was
- * submitted, data quality. Where there is too little room the submission is left out first, then the chart.
+ * A job on `mostLines` lines: state, requested and used, cause and advice, the worst class, memory over time, how it
+ * was submitted, data quality. Where there is too little room the submission is left out first, then the chart.
  */
 export function renderSummary(
   runs: readonly JobRun[],
@@ -177,24 +177,23 @@ export function renderSummary(
   const waited = wait === null ? '' : `Queue wait: ${formatDuration(wait)}. `;
   const again = attempts > 1 ? `Run ${attempts} times; this is the last run. ` : waited;
   const verdict = renderWholeFit(whole, next, screen, why);
-  const start = [
-    ...renderTitle(whole, screen, state),
-    ...blank([...renderWarning(total, screen, state), ...renderTrend(whole, screen)]),
-    ...blank(renderMeasured(whole, screen)),
-    ...verdict,
-    ...renderWorstClass(classes, verdict.length > 0, screen),
-  ];
-  const end = [...renderQuality(whole, screen), screen.style.faint(`  ${again}More: --full, --json`)];
-  const chart = blank(renderSmallChart(whole, screen));
+  const chart = renderSmallChart(whole, screen);
   const submission = renderSubmission(whole.records, screen.width - 2, screen);
-  const submitted = submission.map((line) => screen.style.faint(`  ${line}`));
-  const room = mostLines - start.length - end.length;
-  const choices = [
-    [...chart, '', ...submitted],
-    [...chart, ''],
-    ['', ...submitted],
-  ];
-  return [...start, ...(choices.find(({ length }) => length <= room) ?? ['']), ...end];
+  const worst = renderWorstClass(classes, verdict.lines.length > 0, screen);
+  return fitLines(
+    [
+      { lines: renderTitle(whole, screen, state) },
+      { lines: blank([...renderWarning(total, screen, state), ...renderTrend(whole, screen)]) },
+      { lines: blank(renderMeasured(whole, screen)) },
+      verdict,
+      { lines: blank(worst.lines), short: blank(worst.short) },
+      { lines: blank(chart), short: [] },
+      { lines: [''] },
+      { lines: submission.map((line) => screen.style.faint(`  ${line}`)), short: [] },
+      { lines: [...renderQuality(whole, screen), screen.style.faint(`  ${again}More: --full, --json`)] },
+    ],
+    mostLines,
+  );
 }
 
 /** Six lines, like those of Slurm's seff. */

@@ -1,5 +1,5 @@
-import { formatMemoryTime, formatSlotTimes, plural } from '../format/units';
-import { wrap } from '../screen/layout';
+import { formatCount, formatMemoryTime, formatSlotTimes, plural } from '../format/units';
+import { unbroken, wrap, type Part } from '../screen/layout';
 import { ownWords, type Screen, type Tone } from '../screen/screen';
 import type { ClassCount, Classes, Finding } from './judge';
 import type { Severity } from './rule';
@@ -31,13 +31,20 @@ function renderFinding(finding: Finding, width: number, screen: Screen): string[
   ];
 }
 
-/** The worst class of a run that the verdict does not speak of, and the names of the others. */
-export function renderWorstClass(classes: Classes | null, hasVerdict: boolean, screen: Screen): string[] {
-  const [worst, ...others] = (classes?.found ?? []).filter((one) => !(hasVerdict && SAID_BY_VERDICT.has(one.class)));
-  if (worst === undefined) return [];
-  const names = others.map((one) => one.class).join(', ');
-  const more = others.length === 0 ? [] : wrap(`Also ${names}: --full`, screen.width - 2).map(screen.style.faint);
-  return ['', ...[...renderFinding(worst, screen.width - 2, screen), ...more].map((line) => `  ${line}`)];
+/** The worst class of a run that the verdict does not speak of, and the names of the others; in short the names alone. */
+export function renderWorstClass(classes: Classes | null, hasVerdict: boolean, screen: Screen): Required<Part> {
+  const found = (classes?.found ?? []).filter((one) => !(hasVerdict && SAID_BY_VERDICT.has(one.class)));
+  const [worst, ...others] = found;
+  if (worst === undefined) return { lines: [], short: [] };
+  const room = screen.width - 2;
+  const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
+  const named = (words: string, of: readonly Finding[]): string[] =>
+    wrap(`${words} ${of.map((one) => one.class).join(', ')}: --full`, room);
+  const also = others.length === 0 ? [] : named('Also', others).map(screen.style.faint);
+  return {
+    lines: indented([...renderFinding(worst, room, screen), ...also]),
+    short: indented(named('Classes:', found).map(screen.style[TONES[worst.severity]])),
+  };
 }
 
 /** All classes of a run, and those that could not be judged. */
@@ -48,15 +55,16 @@ export function renderClasses(classes: Classes | null, width: number, screen: Sc
   return [...found.flatMap((finding) => renderFinding(finding, width, screen)), ...open];
 }
 
-/** "leak: 20 tasks; task 7: ...": a line for each class of an array's tasks, the most frequent first. */
-export function renderClassCounts(classes: readonly ClassCount[], width: number, screen: Screen): string[] {
-  return classes
-    .toSorted((a, b) => b.count - a.count)
-    .flatMap(({ count, task, finding }) => {
-      const tasks = plural(count, 'task');
-      const evidence = safeWords(finding.evidence, screen);
-      return wrap(`${finding.class}: ${tasks}; task ${task ?? 0}: ${evidence}`, width).map(
-        screen.style[TONES[finding.severity]],
-      );
-    });
+/**
+ * The classes of an array's tasks, the most frequent first: "leak: 20 tasks; task 7: ..." each; in short "20 leak".
+ */
+export function renderClassCounts(classes: readonly ClassCount[], width: number, screen: Screen): Required<Part> {
+  const sorted = classes.toSorted((a, b) => b.count - a.count);
+  const all = sorted.flatMap(({ count, task, finding }) => {
+    const evidence = safeWords(finding.evidence, screen);
+    const words = `${finding.class}: ${plural(count, 'task')}; task ${task ?? 0}: ${evidence}`;
+    return wrap(words, width).map(screen.style[TONES[finding.severity]]);
+  });
+  const counted = sorted.map(({ count, finding }) => unbroken(`${formatCount(count)} ${finding.class}`));
+  return { lines: all, short: counted.length === 0 ? [] : wrap(counted.join(` ${screen.glyphs.dot} `), width) };
 }

@@ -29,3 +29,24 @@ export function wrap(text: string, width: number): string[] {
   }
   return [...lines, line].map((one) => one.replaceAll(NO_BREAK, ' '));
 }
+
+/** Lines with an empty one before them; nothing for no lines. */
+export const blank = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ['', ...lines]);
+
+/** Lines of a screen; `short`: the lines (perhaps none) that stand in their place where there is too little room. */
+export interface Part {
+  readonly lines: readonly string[];
+  readonly short?: readonly string[];
+}
+
+/** The parts on at most `mostLines` lines as far as their short forms allow; the first ones are given room first. */
+export function fitLines(parts: readonly Part[], mostLines: number): string[] {
+  const least = parts.reduce((sum, { lines, short = lines }) => sum + short.length, 0);
+  let room = mostLines - least;
+  return parts.flatMap(({ lines, short = lines }) => {
+    const more = lines.length - short.length;
+    if (more > room) return short;
+    room -= more;
+    return lines;
+  });
+}
