@@ -134,7 +134,7 @@ function hostProblems({ host_problems: hosts }: Report): Section {
 
 const GROUP_COLUMNS: readonly ColumnOf<ReportGroup>[] = [
   { head: 'jobs', align: 'right', cell: ({ sums }) => formatCount(sums.jobs) },
-  { head: 'core h', align: 'right', dispensable: 4, wide: true, cell: ({ sums }) => formatNumber(sums.core_hours) },
+  { head: 'slot h', align: 'right', dispensable: 4, wide: true, cell: ({ sums }) => formatNumber(sums.core_hours) },
   { head: 'CPU', align: 'right', dispensable: 2, wide: true, cell: ({ sums }) => share(sums.cpu_efficiency) || NONE },
   { head: 'requested', align: 'right', cell: ({ sums }) => formatNumber(sums.requested_gib_hours) },
   {

@@ -51,7 +51,7 @@ export function toSums(totals: Totals, fitting: Fitting) {
     /** What would have fitted into the waste, by the period's `fitting`. */
     waste_slot_hours: fits(fitting.gib_per_slot),
     waste_jobs: fits(fitting.gib_hours_per_job),
-    /** The energy charged to the jobs; and the share of the core hours for which it is known. */
+    /** The energy charged to the jobs; and the share of the slot hours for which it is known. */
     energy_kwh: totals.slot_seconds_with_energy > 0 ? totals.energy_joules / JOULES_PER_KWH : null,
     energy_coverage: ratio(totals.slot_seconds_with_energy, totals.slot_seconds) ?? 0,
     failed: totals.failed,

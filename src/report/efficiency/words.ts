@@ -60,9 +60,9 @@ export const usedOfRequested = (sums: Sums): string =>
 export const peakOfRequested = (sums: Sums): string =>
   ofRequested(sums.peak_with_request_gib_hours, sums.requested_with_peak_gib_hours, sums);
 
-/** "12.3 of 48.0 core·h". */
+/** "12.3 of 48.0 slot·h". */
 export function coreTimes({ cpu_hours: cpu, core_hours: cores }: Sums): string {
-  const { texts, unit } = formatSlotTimes([cpu, cores], 'core·');
+  const { texts, unit } = formatSlotTimes([cpu, cores], 'slot·');
   return `${texts.join(' of ')} ${unit}`;
 }
 
@@ -100,7 +100,7 @@ export function wasteText({ site, fitting }: Report): string {
 
 export function energyText({ energy_kwh: energy, energy_coverage: coverage }: Sums): string | null {
   if (energy === null) return null;
-  const of = coverage >= 0.995 ? '' : ` (known of ${formatPercent(coverage)} of the core hours)`;
+  const of = coverage >= 0.995 ? '' : ` (known of ${formatPercent(coverage)} of the slot hours)`;
   return `${formatNumber(energy)} kWh${of}`;
 }
 
@@ -134,7 +134,7 @@ export function farBelowText({ records }: JobList, site: Sums): string {
 export function killedText({ records }: JobList, { failed, failed_core_hours: hours }: Sums): string {
   if (failed === 0) return 'No job ended badly.';
   const by = records === 0 ? 'probably none by memory' : `${formatCount(records)} of them probably by the memory limit`;
-  return `${plural(failed, 'record')} ended badly (${formatNumber(hours)} core hours), ${by}.`;
+  return `${plural(failed, 'record')} ended badly (${formatNumber(hours)} slot hours), ${by}.`;
 }
 
 /** From how many days a list is; null: from all of them. */
