@@ -1,3 +1,4 @@
+import { isSampled } from '../../record/coverage';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { judge, type Finding } from '../rules/judge';
 import { Kinds } from '../rules/kinds';
@@ -43,7 +44,8 @@ export async function judgeRuns(
     if (seen.has(recordKeyText(record))) continue;
     const kind = kinds.of(record);
     const alone = judge(rules, [record], kind);
-    const isOpen = isPart(record) || alone.unknown.some((name) => needSeries.has(name));
+    const needsSeries = isSampled(record) && alone.unknown.some((name) => needSeries.has(name));
+    const isOpen = isPart(record) || needsSeries;
     if (isOpen) open += 1;
     const run = isOpen && open <= most ? await readRun(readers, record) : [];
     // A part alone can't be judged.

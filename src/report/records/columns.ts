@@ -100,14 +100,20 @@ function labelOf(record: JobRecord, screen: Screen): string {
   return heartbeatOf(record, screen)?.silent ? 'silent' : endingLabel(record);
 }
 
+/** At most this many ways to end are named; where there are more, bad ends are counted together. */
+const MOST_ENDINGS = 2;
+
+function endingCounts(ends: JobLine['ends'], labelled: (record: JobRecord) => string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { record, count } of ends) counts.set(labelled(record), (counts.get(labelled(record)) ?? 0) + count);
+  return counts;
+}
+
 function endingText({ records, latest, ends }: JobLine, screen: Screen): string {
   if (records === 1 && latest.status === 'running') return screen.style.warning(runningLabel(latest, screen));
-  const counts = new Map<string, number>();
-  for (const { record, count } of ends) {
-    const label = labelOf(record, screen);
-    counts.set(label, (counts.get(label) ?? 0) + count);
-  }
-  const text = [...counts]
+  const each = endingCounts(ends, (record) => labelOf(record, screen));
+  const together = (record: JobRecord): string => (succeeded(record) === false ? 'failed' : labelOf(record, screen));
+  const text = [...(each.size > MOST_ENDINGS ? endingCounts(ends, together) : each)]
     .sort(([, a], [, b]) => b - a)
     .map(([label, count]) => (records === 1 ? label : `${formatCount(count)} ${label}`))
     .join(', ');

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JobRecord } from '../../../src/record/record';
 import { renderReportHtml } from '../../../src/report/efficiency/html/page';
+import { judgeRuns } from '../../../src/report/efficiency/judge-runs';
 import { renderReport } from '../../../src/report/efficiency/text';
 import { loadRules } from '../../../src/report/rules/rule-set';
-import { after, mpiMaster, mpiTask, ordinary } from '../sample-records';
+import { after, mpiMaster, mpiTask, ordinary, unsampled } from '../sample-records';
 import { testScreen } from '../screens';
 import { sampleReport } from './sample-report';
 
@@ -33,6 +34,12 @@ const RECORDS: readonly JobRecord[] = [
 ];
 
 describe('the classes of a report', () => {
+  it('read memory over time only of jobs that were sampled', async () => {
+    const rules = await loadRules('');
+    const { leftOut } = await judgeRuns([], [{ ...ordinary, series: null }, unsampled], rules, 0);
+    assert.equal(leftOut, 1);
+  });
+
   it('are counted by run, with their total cost and the costliest run', async () => {
     const rules = await loadRules('');
     const { classes } = await sampleReport({ ...NIGHT, rules }, RECORDS);

@@ -67,6 +67,16 @@ const report = {
 };
 
 describe('renderRecordList', () => {
+  it('counts many ways to end badly together: named one by one they took the room of other columns', () => {
+    const statuses = [0, 0, 0, 1, 2, 3, 137];
+    const tasks = arrayOfTwenty.map((task, index) => {
+      const status = statuses[index % statuses.length] ?? 0;
+      return { ...task, exit_status: status, signal: status > 128 ? status - 128 : 0 };
+    });
+    const lines = renderRecordList({ ...report, lines: toJobLines(tasks, 'time') }, testScreen());
+    assert.match(lines.join('\n'), /^4720 ×20 .* 11 failed, 9 ok$/m);
+  });
+
   it('shows one line per record', () => assertGolden('owner', renderRecordList(report, testScreen())));
 
   it('names the complexes that the limits of the listed jobs come from', () => {
