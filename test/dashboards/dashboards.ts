@@ -47,14 +47,17 @@ const ranking = (title: string, legend: string, query: string): Panel => ({
 const unused = (of: 'owner' | 'project' | 'job_name', chosen = ''): string =>
   `(qmemacct_${of}_day_unused_byte_seconds${chosen} + qmemacct_${of}_day_unused_by_grid_engine_byte_seconds${chosen})`;
 
+/** A sum over running jobs: 0, instead of no data, where none runs. */
+const runningSum = (series: string): string => `sum(${series}) or 0 * sum(qmemacct_running_jobs)`;
+
 const CLUSTER: Dashboard = {
   name: 'cluster',
   title: 'qmemacct: cluster',
   variables: [{ name: 'queue', label: 'Queue', of: 'qmemacct_queue_slots' }],
   panels: [
-    number('Running jobs', 'sum(qmemacct_queue_running_jobs{queue=~"$queue"})'),
+    number('Running jobs', runningSum('qmemacct_queue_running_jobs{queue=~"$queue"}')),
     number('Jobs that reach their limit within a day', 'qmemacct_at_risk_jobs'),
-    number('Jobs without a limit on memory', 'sum(qmemacct_queue_running_unlimited_jobs{queue=~"$queue"})'),
+    number('Jobs without a limit on memory', runningSum('qmemacct_queue_running_unlimited_jobs{queue=~"$queue"}')),
     number('Hosts that are down', 'count(qmemacct_host_up) - sum(qmemacct_host_up)'),
     graph('Memory of all hosts', {
       'of the hosts': 'sum(qmemacct_host_memory_bytes)',
@@ -88,7 +91,7 @@ const OWNER: Dashboard = {
     { name: 'owner', label: 'User', of: '{__name__=~"qmemacct_owner_running_jobs|qmemacct_owner_day_jobs"}' },
   ],
   panels: [
-    number('Running jobs', 'sum(qmemacct_owner_running_jobs{owner=~"$owner"})'),
+    number('Running jobs', runningSum('qmemacct_owner_running_jobs{owner=~"$owner"}')),
     number('Jobs killed by memory, last 24 hours', 'sum(qmemacct_owner_day_killed_by_memory_records{owner=~"$owner"})'),
     number(
       'Share of requested memory that was unused, last 24 hours',

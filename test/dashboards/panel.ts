@@ -75,7 +75,8 @@ function targetsOf(panel: Panel): DataqueryBuilder[] {
     const refId = String.fromCharCode('A'.charCodeAt(0) + index);
     const target = new DataqueryBuilder().refId(refId).datasource(SOURCE).legendFormat(legend);
     target.expr(expressionOf(panel, query));
-    return panel.kind === 'ranking' ? target.instant() : target.range();
+    // Over a range, a number would be the last one before its series ended, however long ago.
+    return panel.kind === 'graph' ? target.range() : target.instant();
   });
 }
 

@@ -1,6 +1,7 @@
 import { groupBy } from '../../base/group-by';
 import { figuresOfPart } from '../../live/our-figures';
-import { sumOfKnown } from '../../base/known';
+import { largestFirst } from '../../base/largest-first';
+import { largestOfKnown, sumOfKnown } from '../../base/known';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import type { MetricFacts } from '../../report/series/metric-list';
@@ -59,48 +60,73 @@ function ofSource({ name, unit, kind, instance, help }: MetricFacts): NodeMetric
   };
 }
 
-const rssOf = (record: JobRecord): number | null =>
-  figuresOfPart([record], { master: record.pe_task_id === null, tasks: 0, past: false })?.rss ?? null;
+const taskOf = ({ task_id: task }: JobRecord): string => (task === null ? '' : String(task));
 
-interface RecordGroup {
+/** A job or array task on this host: its master and its slave tasks each have a record. */
+interface NodeJob {
+  readonly job: string;
+  readonly task: string;
+  readonly owner: string;
+  readonly used: number | null;
+  readonly peak: number | null;
+  readonly limit: number | null;
+}
+
+function nodeJob(records: readonly [JobRecord, ...JobRecord[]]): NodeJob {
+  const ours = figuresOfPart(records, { master: false, tasks: 0, past: false });
+  const [first] = records;
+  return {
+    job: String(first.job_id),
+    task: taskOf(first),
+    owner: first.owner ?? '',
+    used: ours?.rss ?? null,
+    peak: largestOfKnown([ours?.lower, ours?.rss]),
+    // Each record has the limit of the whole host.
+    limit: largestOfKnown(records.map(limitOf)),
+  };
+}
+
+const nodeJobs = ({ records }: NodeFigures): readonly NodeJob[] =>
+  [...groupBy(records, (record) => `${record.job_id}.${taskOf(record)}.${record.cluster}`).values()].flatMap(
+    ([first, ...others]) => (first === undefined ? [] : [nodeJob([first, ...others])]),
+  );
+
+interface JobGroup {
   readonly labels: readonly string[];
-  readonly records: readonly JobRecord[];
+  readonly jobs: readonly NodeJob[];
 }
 
 const sumOver =
-  (of: (record: JobRecord) => number | null): Figure<RecordGroup>['value'] =>
-  ({ records }) =>
-    sumOfKnown(records.map(of));
+  (of: (job: NodeJob) => number | null): Figure<JobGroup>['value'] =>
+  ({ jobs }) =>
+    sumOfKnown(jobs.map(of));
 
 const bytes = figuresIn('bytes');
 
-/** Figures of this host's samplers about running jobs; each PE task of a job has its own record. */
-const FIGURES: readonly Figure<RecordGroup>[] = [
-  bytes('used', 'Resident memory on this host at the last sample', sumOver(rssOf)),
+/** Figures of this host's samplers about running jobs. */
+const FIGURES: readonly Figure<JobGroup>[] = [
+  bytes(
+    'used',
+    'Resident memory on this host at the last sample',
+    sumOver(({ used }) => used),
+  ),
   bytes(
     'peak',
     'Peak so far of resident memory on this host, a lower bound; of several jobs added up',
-    sumOver(({ peak_rss: peak }) => peak?.lower_bytes ?? null),
+    sumOver(({ peak }) => peak),
   ),
-  bytes('limit', 'Memory limit on this host; of several jobs added up', sumOver(limitOf)),
+  bytes(
+    'limit',
+    'Memory limit on this host; of several jobs added up',
+    sumOver(({ limit }) => limit),
+  ),
 ];
 
-const taskOf = ({ task_id: task }: JobRecord): string => (task === null ? '' : String(task));
-
 /** The jobs that use most memory, as many as the site allows. */
-function largestJobs({ records, mostJobs }: NodeFigures): readonly RecordGroup[] {
-  if (mostJobs === 0) return [];
-  const jobs = [...groupBy(records, (record) => `${record.job_id}.${taskOf(record)}`).values()];
-  const used = (group: readonly JobRecord[]): number => sumOfKnown(group.map(rssOf)) ?? 0;
-  return jobs
-    .sort((a, b) => used(b) - used(a))
-    .slice(0, mostJobs)
-    .flatMap((group) => {
-      const [first] = group;
-      if (first === undefined) return [];
-      return [{ labels: [String(first.job_id), taskOf(first), first.owner ?? ''], records: group }];
-    });
-}
+const largestJobs = (source: NodeFigures): readonly JobGroup[] =>
+  largestFirst(nodeJobs(source), ({ used }) => used ?? 0)
+    .slice(0, source.mostJobs)
+    .map((job) => ({ labels: [job.job, job.task, job.owner], jobs: [job] }));
 
 /** The metrics that `qmemacct node --prometheus` writes, in order. `facts`: of every metric of every source. */
 export function nodeMetrics(facts: readonly MetricFacts[]): readonly NodeMetric[] {
@@ -129,24 +155,21 @@ export function nodeMetrics(facts: readonly MetricFacts[]): readonly NodeMetric[
     single(
       'node_running_jobs',
       {},
-      'Jobs and tasks that samplers measure on this host',
-      ({ records }) => records.length,
+      'Jobs and array tasks that samplers measure on this host',
+      (source) => nodeJobs(source).length,
     ),
-    ...family<NodeFigures, RecordGroup>({
+    ...family<NodeFigures, JobGroup>({
       name: 'node_owner',
       labels: ['owner'],
-      items: ({ records }) =>
-        [...groupBy(records, ({ owner }) => owner ?? '')].map(([owner, ofOwner]) => ({
-          labels: [owner],
-          records: ofOwner,
-        })),
+      items: (source) =>
+        [...groupBy(nodeJobs(source), ({ owner }) => owner)].map(([owner, jobs]) => ({ labels: [owner], jobs })),
       labelsOf: ({ labels }) => labels,
       figures: [
-        { name: 'jobs', unit: '', help: 'Jobs and tasks of the owner', value: ({ records }) => records.length },
+        { name: 'jobs', unit: '', help: 'Jobs and array tasks of the owner', value: ({ jobs }) => jobs.length },
         ...FIGURES,
       ],
     }),
-    ...family<NodeFigures, RecordGroup>({
+    ...family<NodeFigures, JobGroup>({
       name: 'node_job',
       labels: ['job', 'task', 'owner'],
       items: largestJobs,

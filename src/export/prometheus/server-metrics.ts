@@ -18,7 +18,7 @@ export interface InboxCounts {
   readonly unreadable: number;
 }
 
-/** Ended jobs of the last 24 hours. */
+/** Jobs that ended in the last 24 hours, and those that run; each with all of its time. */
 export interface DaySums {
   readonly owner: readonly SummaryGroup[];
   readonly project: readonly SummaryGroup[];
@@ -178,7 +178,7 @@ function lastDayBy(name: keyof DaySums): readonly ServerMetric[] {
     items: ({ day }) => day?.[name].map(({ key, totals }) => ({ ...totals, key })) ?? [],
     labelsOf: ({ key }) => [key ?? ''],
     figures: [
-      things('day_jobs', 'Jobs and array tasks that ended in the last 24 hours', ({ jobs }) => jobs),
+      things('day_jobs', 'Jobs and array tasks that ended in the last 24 hours, or run now', ({ jobs }) => jobs),
       things('day_failed_records', 'Records of jobs that ended badly in the last 24 hours', ({ failed }) => failed),
       things(
         'day_killed_by_memory_records',
@@ -193,27 +193,31 @@ function lastDayBy(name: keyof DaySums): readonly ServerMetric[] {
       ),
       byteSeconds(
         'day_requested',
-        'Memory requested in the last 24 hours, x elapsed time',
+        'Memory requested by the jobs of the last 24 hours, x elapsed time',
         (sum) => sum.requested_gib_hours * GIB_HOUR,
       ),
-      byteSeconds('day_used', 'Memory used in the last 24 hours, over time', (sum) => sum.used_gib_hours * GIB_HOUR),
+      byteSeconds(
+        'day_used',
+        'Memory used by the jobs of the last 24 hours, over time',
+        (sum) => sum.used_gib_hours * GIB_HOUR,
+      ),
       byteSeconds(
         'day_peak',
-        'Peaks of memory in the last 24 hours, x elapsed time',
+        'Peaks of memory of the jobs of the last 24 hours, x elapsed time',
         (sum) => sum.peak_gib_hours * GIB_HOUR,
       ),
       byteSeconds(
         'day_unused',
-        'Memory requested and never used in the last 24 hours, by records with a peak',
+        'Memory requested and never used by the jobs of the last 24 hours, of records with a peak',
         (sum) => unusedGibHours(sum) * GIB_HOUR,
       ),
       byteSeconds(
         'day_unused_by_grid_engine',
-        "Memory requested above Grid Engine's figure (maxvmem) in the last 24 hours, by records without a peak",
+        "Memory requested above Grid Engine's figure (maxvmem) by the jobs of the last 24 hours, of records without a peak",
         (sum) => unusedByGridEngine(sum) * GIB_HOUR,
       ),
-      seconds('day_cpu', 'CPU time of the last 24 hours', (sum) => sum.cpu_seconds),
-      seconds('day_slot', 'Elapsed time x slots of the last 24 hours', (sum) => sum.slot_seconds),
+      seconds('day_cpu', 'CPU time of the jobs of the last 24 hours', (sum) => sum.cpu_seconds),
+      seconds('day_slot', 'Elapsed time x slots of the jobs of the last 24 hours', (sum) => sum.slot_seconds),
     ],
   });
 }

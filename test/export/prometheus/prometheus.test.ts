@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { boolean, list, object, optional, string } from '../../../src/base/shape';
 import { metricFacts } from '../../../src/cli/metric-facts';
+import { renderMetrics } from '../../../src/export/prometheus/metric';
 import { nodeMetrics } from '../../../src/export/prometheus/node-metrics';
 import { SERVER_METRICS } from '../../../src/export/prometheus/server-metrics';
-import { answer, host, HOSTILE_OWNER, noAnswer, sampleSnapshot, snapshot } from '../../live/snapshots';
+import { DASHBOARDS } from '../../dashboards/dashboards';
+import { answer, GIB, host, HOSTILE_OWNER, noAnswer, running, sampleSnapshot, snapshot } from '../../live/snapshots';
 import { startTestSite } from '../../server/test-site';
 import { fullNodeText, fullSite } from './full-site';
 import { assertGood, noPromtool } from './promtool';
@@ -87,4 +90,37 @@ it('promtool accepts the metrics of a node, which are all metrics of the table',
     `qmemacct_node_job_used_bytes{job="2",task="",owner="${HOSTILE_OWNER}"} 7000000`,
   ]);
   assert.match(text, /^qmemacct_node_cpu_busy_ratio 0.42$/m);
+});
+
+it('a parallel job is one job of its node: its limit counts once, and its peak is no more than what was seen', () => {
+  const h_vmem = { request_bytes: 2 * GIB, limit_bytes: 6 * GIB, per: 'slot' } as const;
+  const records = [
+    running(103, 'node01', [GIB, 2 * GIB], { h_vmem }),
+    running(103, 'node01', [2 * GIB, GIB], { h_vmem, pe_task_id: '1.node01' }),
+    running(104, 'node01', [2 * GIB, GIB], { h_vmem }),
+  ];
+  const outbox = { waiting: 0, oldest: null, refused: 0, reason: null };
+  const source = { series: [], records, outbox, version: '1.2.3', nowMs: 0, mostJobs: 1 };
+  const text = renderMetrics(nodeMetrics([]), source);
+  const figures = text.match(/^qmemacct_node_(?:running|owner|job)_.*$/gm)?.map((line) => line.replace(/\{.*\}/, ''));
+  assert.deepEqual(figures, [
+    'qmemacct_node_running_jobs 2',
+    'qmemacct_node_owner_jobs 2',
+    `qmemacct_node_owner_used_bytes ${4 * GIB}`,
+    `qmemacct_node_owner_peak_bytes ${5 * GIB}`,
+    `qmemacct_node_owner_limit_bytes ${12 * GIB}`,
+    `qmemacct_node_job_used_bytes ${3 * GIB}`,
+    `qmemacct_node_job_peak_bytes ${3 * GIB}`,
+    `qmemacct_node_job_limit_bytes ${6 * GIB}`,
+  ]);
+});
+
+const panel = object({ type: string, targets: list(object({ instant: optional(boolean) })) });
+const dashboard = object({ panels: list(panel) });
+
+it('a number of a dashboard is what is so now, not the last one of a series that ended hours ago', () => {
+  const panels = DASHBOARDS.flatMap(({ text }) => dashboard.read(JSON.parse(text())).panels);
+  const numbers = panels.filter(({ type }) => type === 'stat').flatMap(({ targets }) => targets);
+  assert.ok(numbers.length > 0);
+  assert.ok(numbers.every(({ instant }) => instant === true));
 });
