@@ -51,10 +51,11 @@ export interface HostView {
   /**
    * Sums over its jobs: requested memory, peaks, and present use. Of peaks and use, the larger figure of Grid Engine
    * and our samplers counts for each job, as each may be late; only ours if Grid Engine's includes the page cache.
+   * null: nothing is known of any job there.
    */
   readonly requested: number;
-  readonly peak: number;
-  readonly used: number;
+  readonly peak: number | null;
+  readonly used: number | null;
   /** Number of jobs without a memory limit. */
   readonly unlimited: number;
   /** Memory that can't be requested because no slot is left, and slots without memory for them (`stranded.ts`). */

@@ -29,6 +29,10 @@ export function hostView(host: QhostHost, parts: readonly JobPart[], context: Ho
   const slotsOfQueues = sumOfKnown(queues.map(({ slots }) => slots));
   const slotsLeft = leftOf(host, 'slots')?.bytes ?? null;
   const freeSlots = freeSlotsOf(queues);
+  const inUse = slotsUsed ?? parts.reduce((sum, { slots }) => sum + slots, 0);
+  // Running jobs can't use 0 bytes.
+  const held = (of: (part: JobPart) => number | null): number | null =>
+    sumOfKnown(parts.map(of)) ?? (inUse === 0 ? 0 : null);
   const wasted = stranded({ up, free, freeSlots: Math.min(freeSlots, slotsLeft ?? freeSlots), usual });
   return {
     name: host.name,
@@ -44,13 +48,13 @@ export function hostView(host: QhostHost, parts: readonly JobPart[], context: Ho
       slotsOfQueues === null || slotsLeft === null
         ? slotsOfQueues
         : Math.min(slotsOfQueues, (slotsUsed ?? 0) + slotsLeft),
-    slotsUsed: slotsUsed ?? parts.reduce((sum, { slots }) => sum + slots, 0),
+    slotsUsed: inUse,
     complex,
     capacity: left === null || left.isReported ? null : left.bytes + sumOf(inFree),
     free,
     requested: sumOf(reserved),
-    peak: sumOf(parts.map((part) => peakOfPart(part) ?? 0)),
-    used: sumOf(parts.map((part) => useOfPart(part) ?? 0)),
+    peak: held(peakOfPart),
+    used: held(useOfPart),
     unlimited: parts.filter(({ limitState }) => limitState === 'unlimited').length,
     strandedMemory: wasted.memory,
     strandedSlots: wasted.slots,

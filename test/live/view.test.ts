@@ -409,7 +409,7 @@ describe('viewCluster', () => {
           assert.equal(job.maxvmem, truth.masterPeak + all + (truth.past ?? 0));
         }
         assert.equal(
-          sumOver(view.hosts, ({ peak }) => peak),
+          sumOver(view.hosts, ({ peak }) => peak ?? 0),
           // Where ended tasks ran is unknown: those of a job on several hosts count on no host.
           sumOver(view.jobs, ({ maxvmem }) => maxvmem ?? 0) -
             sumOver(jobs, ({ places, past }) => (places.length > 1 ? (past ?? 0) : 0)),
@@ -439,7 +439,7 @@ describe('viewCluster', () => {
         );
         assert.equal(new Set(view.hosts.map(({ name }) => name)).size, view.hosts.length);
         for (const one of view.hosts) {
-          assert.ok(one.requested >= 0 && one.peak >= 0 && one.strandedMemory >= 0 && one.strandedSlots >= 0);
+          assert.ok(one.requested >= 0 && (one.peak ?? 0) >= 0 && one.strandedMemory >= 0 && one.strandedSlots >= 0);
           for (const { slots } of one.parts) assert.ok(slots >= 0);
         }
         assert.doesNotThrow(() => JSON.stringify(view));

@@ -53,9 +53,6 @@ const bytes = figuresIn('bytes');
 const seconds = figuresIn('seconds');
 const byteSeconds = figuresIn('byte_seconds');
 
-/** A sum over the jobs of a host; null: not known yet, as running jobs can't use 0 bytes. */
-const knownOf = ({ slotsUsed }: HostView, sum: number): number | null => (sum === 0 && slotsUsed !== 0 ? null : sum);
-
 const HOSTS: readonly ServerMetric[] = family<ServerFigures, HostView>({
   name: 'host',
   labels: ['host'],
@@ -78,8 +75,8 @@ const HOSTS: readonly ServerMetric[] = family<ServerFigures, HostView>({
     ),
     bytes('free', 'Memory of the host that jobs can still request', ({ free }) => free),
     bytes('jobs_requested', 'Memory requested by the jobs on the host', ({ requested }) => requested),
-    bytes('jobs_peak', 'Peaks so far of the jobs on the host, added up', (host) => knownOf(host, host.peak)),
-    bytes('jobs_used', 'Memory that the jobs on the host use now', (host) => knownOf(host, host.used)),
+    bytes('jobs_peak', 'Peaks so far of the jobs on the host, added up', ({ peak }) => peak),
+    bytes('jobs_used', 'Memory that the jobs on the host use now', ({ used }) => used),
     things('unlimited_jobs', 'Jobs on the host without a memory limit', ({ unlimited }) => unlimited),
     bytes('stranded', 'Free memory of the host if it has no free slot', ({ strandedMemory }) => strandedMemory),
     things('stranded_slots', 'Free slots of the host if it has no free memory', ({ strandedSlots }) => strandedSlots),

@@ -7,6 +7,9 @@ import { formatBytes, formatCount, formatPercent, formatRequested, plural } from
 const total = (hosts: readonly HostView[], of: (host: HostView) => number): number =>
   hosts.reduce((sum, host) => sum + of(host), 0);
 
+/** null: it is not known of any host. */
+const held = (values: readonly (number | null)[]): number | null => (values.length === 0 ? 0 : sumOfKnown(values));
+
 /**
  * Sums over hosts. A host that is down has nothing free, and what a host has granted beyond its own takes nothing from
  * the others. Memory in bytes, null where it is unknown on every host.
@@ -17,8 +20,8 @@ export function totalHosts(hosts: readonly HostView[]) {
     hosts: hosts.length,
     down: hosts.length - up.length,
     /** Memory that jobs have used at most so far, and use now. */
-    peak: total(hosts, ({ peak }) => peak),
-    used: total(hosts, ({ used }) => used),
+    peak: held(hosts.map(({ peak }) => peak)),
+    used: held(hosts.map(({ used }) => used)),
     requested: total(hosts, ({ requested }) => requested),
     total: sumOfKnown(up.map(({ capacity, memoryTotal }) => capacity ?? memoryTotal)),
     free: sumOfKnown(up.map(({ free }) => free && Math.max(0, free))),
@@ -36,7 +39,7 @@ export function describeTotals(totals: HostTotals, screen: Screen): readonly str
   const share = shareOf(totals.peak, totals.requested);
   const size = (bytes: number): string => (bytes === 0 ? '0' : formatRequested(bytes));
   const parts = [
-    `${totals.peak === 0 ? '0' : formatBytes(totals.peak)} used of ${size(totals.requested)} requested${
+    `${totals.peak === null ? 'an unknown amount' : totals.peak === 0 ? '0' : formatBytes(totals.peak)} used of ${size(totals.requested)} requested${
       share === null ? '' : ` (${formatPercent(share)})`
     }`,
     ...(totals.total === null ? [] : [`${size(totals.total)} in all`]),

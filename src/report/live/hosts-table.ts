@@ -26,6 +26,8 @@ const slotsCell = ({ slots, slotsUsed }: HostView): string => {
   return `${slotsUsed === null ? '?' : formatCount(slotsUsed)}/${formatCount(slots)}`;
 };
 
+const heldCell = (bytes: number | null): string => (bytes === null ? '' : bytes > 0 ? formatBytes(bytes) : '0');
+
 /** Below 0 where complex_values was lowered below what jobs had been granted. */
 function freeCell({ free }: HostView): string {
   if (free === null || free === 0) return free === null ? '' : '0';
@@ -48,8 +50,8 @@ export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
     has: ({ requested }) => requested > 0,
     cell: ({ peak, requested }, screen) => shareText(shareOf(peak, requested), screen),
   },
-  { head: 'used', align: 'right', atLeast: 8, cell: ({ peak }) => (peak > 0 ? formatBytes(peak) : '0') },
-  { head: 'now', align: 'right', dispensable: 7, atLeast: 8, cell: ({ used }) => (used > 0 ? formatBytes(used) : '0') },
+  { head: 'used', align: 'right', atLeast: 8, has: () => true, cell: ({ peak }) => heldCell(peak) },
+  { head: 'now', align: 'right', dispensable: 7, atLeast: 8, has: () => true, cell: ({ used }) => heldCell(used) },
   {
     head: 'requested',
     align: 'right',

@@ -12,11 +12,12 @@ export function renderMemoryBar(host: HostView, width: number, screen: Screen): 
   const whole = host.capacity ?? host.memoryTotal;
   if (whole === null || whole <= 0) return '';
   const { barFull, barAsked, barRest } = screen.glyphs;
-  const used = cellsFor(host.peak, whole, width);
+  const peak = host.peak ?? 0;
+  const used = cellsFor(peak, whole, width);
   const asked = Math.max(used, cellsFor(host.requested, whole, width));
   // Jobs can use more than was requested: without a limit, or where Grid Engine counts address space.
   const over = Math.max(0, used - cellsFor(host.requested, whole, width));
-  const paintOver = host.requested > 0 && host.peak > host.requested ? screen.style.bad : screen.style.warning;
+  const paintOver = host.requested > 0 && peak > host.requested ? screen.style.bad : screen.style.warning;
   return (
     screen.style.good(barFull.repeat(used - over)) +
     paintOver(barFull.repeat(over)) +

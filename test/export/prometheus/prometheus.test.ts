@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { boolean, list, object, optional, string } from '../../../src/base/shape';
+import { boolean, list, nullable, number, object, optional, string } from '../../../src/base/shape';
 import { metricFacts } from '../../../src/cli/metric-facts';
 import { renderMetrics } from '../../../src/export/prometheus/metric';
 import { nodeMetrics } from '../../../src/export/prometheus/node-metrics';
@@ -68,11 +68,16 @@ it('the server answers without a cluster and without an accounting DB', { skip: 
   assert.doesNotMatch(text, /qmemacct_host_/);
 });
 
-it('the metrics have no memory use before Grid Engine has reported it, and no limit where there is none', async (t) => {
+const held = nullable(number());
+const heldOnHosts = object({ hosts: list(object({ peak_bytes: held, used_bytes: held })) });
+
+it('metrics and JSON have no memory use before Grid Engine has reported it, and no limit where there is none', async (t) => {
   const site = await startTestSite(t, { snapshot: { ...sampleSnapshot(), details: noAnswer([]) } });
   const { text } = await site.get('/metrics');
   assert.match(text, /^qmemacct_owner_running_jobs\{owner="alice"\} \d+$/m);
   assert.doesNotMatch(text, /_(?:jobs|running)_(?:used|peak)_bytes\{/);
+  const { hosts } = heldOnHosts.read((await site.get('/v1/hosts')).json());
+  assert.ok(hosts.every(({ peak_bytes, used_bytes }) => peak_bytes === null && used_bytes === null));
   assert.doesNotMatch(text, /^qmemacct_owner_running_limit_bytes\{owner="erin"\}/m);
   const idle = await startTestSite(t, { snapshot: snapshot({ hosts: answer([host('node09')]) }) });
   assert.match((await idle.get('/metrics')).text, /^qmemacct_host_jobs_used_bytes\{host="node09"\} 0$/m);

@@ -587,6 +587,9 @@ describe('the page of the running cluster', () => {
     assert.match(text, /12 running jobs/);
     assert.match(text, /4 hosts/);
     assert.match(page.text, /<title>node03: down<\/title>/);
+    // The bar of node01 is of what its column "used" says: the peaks so far, 6.50 GiB of 56 GiB.
+    assert.match(page.text, /6\.50 GiB/);
+    assert.match(page.text, /class="used" width="11\.61%"/);
     assert.match(textOf(await site.get('/?owner=alice')), /5 running jobs/);
     const chosen = await site.get('/?owner=alice,bob&project=&shade=slots&reload=1');
     assert.match(chosen.text, /<input name="owner" value="alice,bob" \/>/);

@@ -45,7 +45,7 @@ export function chartKey(items: readonly { readonly fill: string; readonly text:
   return html`<div class="key">${shown}</div>`;
 }
 
-/** A host's memory: in use, requested beyond that, free. */
+/** A host's memory: used so far, requested beyond that, free. */
 export function memoryBar(used: number, requested: number, whole: number): Html {
   return html`<svg width="100%" height="8" aria-hidden="true" focusable="false">
     <rect class="rest" width="100%" height="8" rx="2"></rect>

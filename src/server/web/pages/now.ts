@@ -81,9 +81,9 @@ function jobCell(head: string, text: string, job: JobView): Child {
   return head === 'name' ? named(text) : text;
 }
 
-function hostCell(head: string, text: string, { name, capacity, memoryTotal, used, requested }: HostView): Child {
+function hostCell(head: string, text: string, { name, capacity, memoryTotal, peak, requested }: HostView): Child {
   const whole = capacity ?? memoryTotal;
-  if (head === 'memory') return whole === null || whole <= 0 ? null : memoryBar(used, requested, whole);
+  if (head === 'memory') return whole === null || whole <= 0 ? null : memoryBar(peak ?? 0, requested, whole);
   return head === 'host' ? html`<a href="${linkTo('/', { host: name })}">${named(text)}</a>` : text;
 }
 
