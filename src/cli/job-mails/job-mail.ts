@@ -8,9 +8,12 @@ import { renderJob } from '../../report/job/job';
 import { latestRuns, recordsOf, type JobRun } from '../../report/job/job-run';
 import { groupBy } from '../../base/group-by';
 import { mailScreen } from '../../report/screen/screen';
+import { truncate } from '../../report/screen/text-width';
 import type { Message } from '../mail/message';
 import type { RiskFact } from './cluster-facts';
 import type { EndedJob } from './ended-jobs';
+
+const LONGEST_NAME = 80;
 
 /** Subject and text of a mail. */
 export type MailText = Pick<Message, 'subject' | 'text' | 'html'>;
@@ -29,10 +32,13 @@ export const turnedOn = (host: string): string => `You turned it on; "qmemacct d
 /** The last line of mails that a submission asked for. */
 export const ASKED_FOR = 'The job was submitted with -ac qmemacct=mail, which asks for this mail.';
 
+/** A name for a subject: what is said of the job comes after it, and a long subject is cut. */
+const shortName = (name: string): string => truncate(name, LONGEST_NAME, '…');
+
 function subjectOf(job: number, runs: readonly JobRun[]): string {
   const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map((task) => recordsOf(latestRuns(task)));
   const [first] = tasks[0] ?? [];
-  const name = first?.job_name == null ? '' : ` (${first.job_name})`;
+  const name = first?.job_name == null ? '' : ` (${shortName(first.job_name)})`;
   if (first?.task_id == null) return `Job ${job}${name}: ${first === undefined ? 'ended' : describeEnding(first)}`;
   const bad = tasks.filter((records) => records.some((record) => succeeded(record) === false)).length;
   const well = bad === 0 ? '' : `, ${formatCount(bad)} of them badly`;
@@ -61,5 +67,5 @@ export function riskMail({ job, name, line }: RiskFact, host: string): MailText 
     `"qmemacct job ${job}" shows it, "qmemacct advise ${job}" what to request next time.`,
     'There is no other mail about this job for this reason.',
   ];
-  return mailText(`Job ${job} (${name}) may run out of memory`, lines, turnedOn(host));
+  return mailText(`Job ${job} (${shortName(name)}) may run out of memory`, lines, turnedOn(host));
 }

@@ -7,7 +7,9 @@ import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { AccountingStore } from '../../../src/accounting/store';
 import { AskedJobs } from '../../../src/cli/job-mails/asked-jobs';
 import { factsOf, type ClusterFacts } from '../../../src/cli/job-mails/cluster-facts';
+import { riskMail } from '../../../src/cli/job-mails/job-mail';
 import { JobMails } from '../../../src/cli/job-mails/job-mails';
+import { headerText } from '../../../src/cli/mail/message';
 import { createMailer } from '../../../src/cli/mail/mailer';
 import { writeChoice, type UserChoice } from '../../../src/cli/nightly/digest-choices';
 import { openLedger, type Ledger } from '../../../src/cli/nightly/ledger';
@@ -124,6 +126,15 @@ describe('mails on jobs that have ended', () => {
     assert.equal((await begin({ bob: EACH_JOB }).round(null)).sent, 0);
     assert.equal((await begin({ bob: EACH_JOB }, () => NOW + 20 * HOUR).round(null)).sent, 0);
     assert.deepEqual(logged, []);
+  });
+
+  it('say in the subject how the job ended, however long its name is', async (t) => {
+    const { begin, subjects } = await site(t, [ended({ job_name: 'x'.repeat(300) })]);
+    await begin({ bob: EACH_JOB }).round(null);
+    assert.match(subjects().join(), /^Job 4711 \(x+…\): exit status 0$/);
+    const fact = { job: 7, name: 'x'.repeat(300), owner: 'bob', reason: 'full', line: '' } as const;
+    const { subject } = riskMail(fact, 'login1');
+    assert.match(headerText(subject), / may run out of memory$/);
   });
 
   it("wait for Grid Engine's line, and while the job is listed", async (t) => {
