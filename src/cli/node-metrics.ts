@@ -3,7 +3,11 @@ import { UserError, reasonOf } from '../base/user-error';
 import { renderMetrics } from '../export/prometheus/metric';
 import { nodeMetrics, type NodeFigures } from '../export/prometheus/node-metrics';
 import { loadSettings, type Settings } from '../record/settings';
+import { ALL_FACTS } from '../sampler/figures/job-facts';
 import { runningRecords } from '../sampler/node-store/live-records';
+import type { NodeReader } from '../sampler/node-store/node-reader';
+import type { StoredSeries } from '../sampler/series/series-table';
+import { chooseSource } from '../sampler/source-settings';
 import { metricFacts } from './metric-facts';
 import { CommandError, EXIT, usageError, type GlobalOptions } from './command';
 import { outputFormat } from './output';
@@ -12,6 +16,19 @@ import type { Terminal } from './terminal';
 
 /** Older readings do not show the present state: their source is no longer read, or the sampler has died. */
 const RECENT_MS = 300_000;
+
+/** The recent readings of the node, those of sources that are read more seldom as old as two of their intervals. */
+function recentSeries(reader: NodeReader, settings: Settings, nowMs: number): readonly StoredSeries[] {
+  const seldom = ALL_FACTS.map((source) => ({
+    names: source.metrics.flatMap(({ name, scope }) => (scope === 'node' ? [name] : [])),
+    forMs: 2 * chooseSource(source, settings).intervalMs,
+  })).filter(({ names, forMs }) => names.length > 0 && forMs > RECENT_MS);
+  const apart = new Set(seldom.flatMap(({ names }) => names));
+  return [
+    ...reader.readSeries(null, [], nowMs - RECENT_MS, nowMs).filter(({ metric }) => !apart.has(metric)),
+    ...seldom.flatMap(({ names, forMs }) => reader.readSeries(null, names, nowMs - forMs, nowMs)),
+  ];
+}
 
 function replaceWhole(path: string, text: string): void {
   try {
@@ -27,11 +44,12 @@ function replaceWhole(path: string, text: string): void {
 /** The present figures of this host's samplers and sources. Rejects with UserError if node.db can't be read. */
 export async function nodeFigures(settings: Settings, nowMs: number, version: string): Promise<NodeFigures> {
   return withNodeReader(settings.state_dir, (reader) => {
-    const from = nowMs - RECENT_MS;
     try {
       return {
-        series: describeSeries(reader.readSeries(null, [], from, nowMs)),
-        records: runningRecords(settings).filter(({ status, revision }) => status === 'running' && revision >= from),
+        series: describeSeries(recentSeries(reader, settings, nowMs)),
+        records: runningRecords(settings).filter(
+          ({ status, revision }) => status === 'running' && revision >= nowMs - RECENT_MS,
+        ),
         outbox: reader.outbox(),
         version,
         nowMs,

@@ -155,6 +155,15 @@ describe('qmemacct node', () => {
     const later = fakeTerminal({ now: () => new Date(START + 10 * 60_000) });
     await runProgram(['node', '--config', config, '--prometheus'], '1.2.3', later);
     assert.doesNotMatch(later.output(), /loadavg/);
+    // A source that is read every ten minutes has a current value for longer.
+    const seldom = join(directory, 'seldom.toml');
+    writeFileSync(seldom, `${readFileSync(config, 'utf8')}[sources.loadavg]\ninterval = 600\n`);
+    const after = async (minutes: number): Promise<string> => {
+      const now = (): Date => new Date(START + minutes * 60_000);
+      return (await runCommand(['node', '--config', seldom, '--prometheus'], { now })).output;
+    };
+    assert.match(await after(12), /^qmemacct_node_loadavg_1min 1\.9$/m);
+    assert.doesNotMatch(await after(22), /loadavg/);
   });
 
   it('ends with status 1 where nothing was stored in the period, with 2 for an unknown metric', async () => {
