@@ -123,7 +123,7 @@ const OWNER: Dashboard = {
     ranking('Users with most unused memory', '{{owner}}', unused('owner', '{owner=~"$owner"}')),
     ranking(
       'Largest running jobs (metrics_jobs)',
-      '{{job}} {{task}} {{owner}}',
+      '{{job_id}} {{task}} {{owner}}',
       'qmemacct_job_used_bytes{owner=~"$owner"}',
     ),
   ],

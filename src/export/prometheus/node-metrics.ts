@@ -24,7 +24,7 @@ export interface NodeFigures {
 
 type NodeMetric = ExportedMetric<NodeFigures>;
 
-/** A label name for instances of `namespace/interface`; not "instance", which the scraper sets itself. */
+/** A label name for instances of `namespace/interface`; not "instance", which the scraper sets itself, as "job". */
 const labelOf = (instance: string): string => instance.replaceAll(/[^a-zA-Z0-9]+/g, '_');
 
 /** Units with another base unit in Prometheus: the part of a name to replace, the base unit, and the factor to it. */
@@ -171,7 +171,7 @@ export function nodeMetrics(facts: readonly MetricFacts[]): readonly NodeMetric[
     }),
     ...family<NodeFigures, JobGroup>({
       name: 'node_job',
-      labels: ['job', 'task', 'owner'],
+      labels: ['job_id', 'task', 'owner'],
       items: largestJobs,
       labelsOf: ({ labels }) => labels,
       figures: FIGURES.map((figure) => ({ ...figure, help: `${figure.help} (metrics_jobs)` })),

@@ -377,7 +377,7 @@ function largestJobs({ view, mostJobs }: ServerFigures): readonly JobView[] {
 /** Only if `metrics_jobs` is set, as each job number makes new series that are never used again. */
 const JOBS: readonly ServerMetric[] = family<ServerFigures, JobView>({
   name: 'job',
-  labels: ['job', 'task', 'owner', 'queue'],
+  labels: ['job_id', 'task', 'owner', 'queue'],
   items: largestJobs,
   labelsOf: ({ job, task, owner, queue }) => [String(job), task === null ? '' : String(task), owner, queue],
   figures: [

@@ -41,7 +41,7 @@ it(
 
 it('a single job has no series by default', async (t) => {
   const { text } = await (await fullSite(t)).get('/metrics');
-  assert.doesNotMatch(text, /\bjob="/);
+  assert.doesNotMatch(text, /\bjob_id="/);
   assert.match(text, /^qmemacct_running_jobs 12$/m);
 });
 
@@ -92,7 +92,7 @@ it('promtool accepts the metrics of a node, which are all metrics of the table',
   );
   assert.match(text, /^qmemacct_node_outbox_oldest_age_seconds 5$/m);
   assert.deepEqual(text.match(/^qmemacct_node_job_used_bytes.*$/gm), [
-    `qmemacct_node_job_used_bytes{job="2",task="",owner="${HOSTILE_OWNER}"} 7000000`,
+    `qmemacct_node_job_used_bytes{job_id="2",task="",owner="${HOSTILE_OWNER}"} 7000000`,
   ]);
   assert.match(text, /^qmemacct_node_cpu_busy_ratio 0.42$/m);
 });

@@ -115,6 +115,9 @@ it(
     );
     const [jobs] = await found('sum(qmemacct_owner_running_jobs)');
     assert.equal(jobs?.value[1], '12');
+    // Prometheus itself sets the label "job".
+    const largest = await found('qmemacct_job_used_bytes');
+    assert.ok(largest.every(({ metric }) => /^10\d$/.test(metric.job_id ?? '')));
     const [hostile] = await found('qmemacct_owner_day_jobs{owner!~"alice|bob"}');
     assert.equal(hostile?.metric.owner, 'a"b\\c\nd');
     const [ofNode] = await found('qmemacct_node_cpu_busy_ratio');
