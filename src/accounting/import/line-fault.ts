@@ -8,6 +8,10 @@ const MOST_SECONDS = 1e12;
 const LONGEST_NAME = 1024;
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+const isCode = (value: number): boolean => Number.isInteger(value) && Math.abs(value) <= MOST_INT32;
+
+const isOneAbove = (most: number, values: readonly (number | null)[]): boolean =>
+  values.some((value) => (value ?? 0) > most);
 
 /** Why a line that could be read can't be a job's; null: it can. */
 export function lineFault(line: AccountingRecord): string | null {
@@ -16,22 +20,19 @@ export function lineFault(line: AccountingRecord): string | null {
   if (!isCount(line.slots) || line.slots > RECORD_LIMITS.slots) return 'slots is not a number of slots';
   if (line.exitStatus === STILL_RUNNING)
     return 'an intermediate record of a job that ran on, as only the reporting file has them';
-  if (!Number.isInteger(line.failed) || Math.abs(line.failed) > MOST_INT32) return 'failed is not a code';
-  if (!Number.isInteger(line.exitStatus) || Math.abs(line.exitStatus) > MOST_INT32)
-    return 'exit_status is not a status';
-  const { submissionTimeMs, startTimeMs, endTimeMs } = line;
-  if ((submissionTimeMs ?? 0) > LAST_MS || (startTimeMs ?? 0) > LAST_MS || (endTimeMs ?? 0) > LAST_MS)
+  if (!isCode(line.failed)) return 'failed is not a code';
+  if (!isCode(line.exitStatus)) return 'exit_status is not a status';
+  if (isOneAbove(LAST_MS, [line.submissionTimeMs, line.startTimeMs, line.endTimeMs]))
     return 'a time beyond the year 9999';
-  if (line.wallclockSeconds > MOST_SECONDS || line.cpuSeconds > MOST_SECONDS) return 'more than 30,000 years';
-  if (line.userSeconds > MOST_SECONDS || line.systemSeconds > MOST_SECONDS) return 'more than 30,000 years';
-  if ((line.maxvmemBytes ?? 0) > Number.MAX_SAFE_INTEGER || line.maxrssBytes > Number.MAX_SAFE_INTEGER)
-    return 'more memory than there is';
-  if ((line.jobMaxrssBytes ?? 0) > Number.MAX_SAFE_INTEGER || line.memGibSeconds > 1e30 || line.ioGib > 1e30)
+  if (isOneAbove(MOST_SECONDS, [line.wallclockSeconds, line.cpuSeconds, line.userSeconds, line.systemSeconds]))
+    return 'more than 30,000 years';
+  if (
+    isOneAbove(Number.MAX_SAFE_INTEGER, [line.maxvmemBytes, line.maxrssBytes, line.jobMaxrssBytes]) ||
+    isOneAbove(1e30, [line.memGibSeconds, line.ioGib])
+  )
     return 'more memory than there is';
   if (line.owner === '') return 'no owner';
-  if (line.owner.length > LONGEST_NAME || line.host.length > LONGEST_NAME || line.queue.length > LONGEST_NAME)
-    return `a name of more than ${LONGEST_NAME} characters`;
-  if ((line.project?.length ?? 0) > LONGEST_NAME || (line.pe?.length ?? 0) > LONGEST_NAME)
+  if ([line.owner, line.host, line.queue, line.project, line.pe].some((name) => (name ?? '').length > LONGEST_NAME))
     return `a name of more than ${LONGEST_NAME} characters`;
   return null;
 }
