@@ -48,10 +48,11 @@ type Facts = Pick<
 /** Who and what it is: by the list of jobs, else the job's details, else a row of its host. */
 function factsOf({ listed, detail, taskDetail, rows }: RunningJob): Facts {
   const row = rows.values().next().value?.[0] ?? null;
+  const named = listed ?? detail ?? row;
   return {
-    name: listed?.name ?? detail?.name ?? row?.name ?? '',
-    owner: listed?.owner ?? detail?.owner ?? row?.owner ?? '',
-    state: listed?.state ?? row?.state ?? '',
+    name: named?.name ?? '',
+    owner: named?.owner ?? '',
+    state: (listed ?? row)?.state ?? '',
     startedAt: exactly(listed?.startedAt, [taskDetail?.startedAt, row?.startedAt]),
     submittedAt: exactly(listed?.submittedAt, [detail?.submittedAt]),
     uid: detail === null || detail.uid === '' ? null : detail.uid,
