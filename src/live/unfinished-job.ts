@@ -142,7 +142,7 @@ function largestHost(hosts: readonly HostView[]): LargestHost | null {
   return largest;
 }
 
-/** `request`: what each slot requests of the hosts' memory; null: not known, or not counted per slot. */
+/** `request`: what each slot requests; null: as if it requested nothing. */
 function slotRoom(hosts: readonly HostView[], request: RequestText | null): SlotRoom | null {
   const bytes = request === null ? 0 : amountOf(request.value);
   let [name, most, all, isShort] = ['', 0, 0, false];
@@ -168,6 +168,29 @@ const amountOf = (text: string): number => {
 const leastSlots = ({ slots, requestedSlots }: ListedJob): number | null =>
   requestedSlots === null ? slots : Number.parseInt(requestedSlots, 10) || slots;
 
+/** What each slot requests of the hosts' memory; null: not known, or not counted per slot. */
+const requestPerSlot = (detail: JobDetail | undefined, complex: string): RequestText | null =>
+  detail?.requests.find(
+    (one) => one.complex === complex && one.kind === 'hard' && one.scope === undefined && one.consumable === PER_SLOT,
+  ) ?? null;
+
+/** Who and what it is: by its row of the list, else by its details. */
+function factsOf(first: ListedJob, detail: JobDetail | undefined) {
+  return {
+    name: first.name,
+    owner: first.owner,
+    project: first.project ?? detail?.project ?? null,
+    submittedAt: first.submittedAt ?? detail?.submittedAt ?? null,
+    slots: first.slots,
+    leastSlots: leastSlots(first),
+    pe: first.grantedPe ?? first.requestedPe ?? detail?.pe ?? null,
+    requests: first.requests.length > 0 ? first.requests : (detail?.requests ?? []),
+    notBefore: detail?.notBefore ?? null,
+    errors: detail?.messages ?? [],
+    submitCommand: detail?.submitCommand ?? null,
+  };
+}
+
 /** What Grid Engine says about a listed job or task; null: it is not listed. */
 export function unfinishedJob(
   asked: JobOrTask,
@@ -180,45 +203,27 @@ export function unfinishedJob(
   if (first === undefined) return null;
   const detail = details.jobs.find((one) => one.job === job);
   const view = viewCluster({ ...snapshot, details: { ...snapshot.details, value: details.jobs } }, [], options);
-  const requests = first.requests.length > 0 ? first.requests : (detail?.requests ?? []);
   const complex = view.hosts[0]?.complex ?? H_VMEM;
   // If the reader may not see all jobs, it is not known here whether all requests are known.
   const largest = snapshot.hostTotals === undefined ? largestHost(view.hosts) : null;
-  const perSlot = detail?.requests.find(
-    (one) => one.complex === complex && one.kind === 'hard' && one.scope === undefined && one.consumable === PER_SLOT,
-  );
+  const waiting = rowsOf(snapshot.pending?.value, asked);
   return {
     cluster: snapshot.cluster,
     job,
     task,
-    name: first.name,
-    owner: first.owner,
-    project: first.project ?? detail?.project ?? null,
-    submittedAt: first.submittedAt ?? detail?.submittedAt ?? null,
-    slots: first.slots,
-    leastSlots: leastSlots(first),
-    pe: first.grantedPe ?? first.requestedPe ?? detail?.pe ?? null,
-    requests,
+    ...factsOf(first, detail),
     running: view.jobs.filter((one) => one.job === job && (task === null || one.task === task)),
-    waiting: rowsOf(snapshot.pending?.value, asked).map(({ tasks, state }) => ({
-      tasks: task === null ? tasks : String(task),
-      state,
-    })),
-    position: rowsOf(snapshot.pending?.value, asked).some(({ state }) => canStart(state))
-      ? positionOf(snapshot, job)
-      : null,
+    waiting: waiting.map(({ tasks, state }) => ({ tasks: task === null ? tasks : String(task), state })),
+    position: waiting.some(({ state }) => canStart(state)) ? positionOf(snapshot, job) : null,
     holds,
     predecessors: predecessorsOf(snapshot, detail),
-    notBefore: detail?.notBefore ?? null,
-    errors: detail?.messages ?? [],
     reasons: details.reasons.filter(({ jobs }) => jobs.length === 0 || jobs.includes(job)).map(({ text }) => text),
-    submitCommand: detail?.submitCommand ?? null,
     complex,
     hosts: view.hosts
       .filter(({ capacity }) => capacity !== null)
       .map(({ name, capacity, free }) => ({ name, capacity, free })),
     largest,
-    slotRoom: slotRoom(view.hosts, largest === null ? null : (perSlot ?? null)),
+    slotRoom: slotRoom(view.hosts, largest === null ? null : requestPerSlot(detail, complex)),
     problem: details.problem,
   };
 }
