@@ -116,52 +116,46 @@ function isEmpty(filter: LiveFilter): boolean {
   return (Object.keys(filter) as FilterField[]).every((field) => filter[field].length === 0);
 }
 
+type Step = (state: WatchState, extent: Extent) => WatchState;
+
+const quit: Step = (state) => ({ ...state, quit: true });
+const pause: Step = (state) => ({ ...state, paused: !state.paused });
+
+/** Scrolls to the line that `top` names. */
+const scroll =
+  (top: (state: WatchState, extent: Extent) => number): Step =>
+  (state, extent) => ({ ...state, top: clampTop(top(state, extent), extent) });
+
+const pageOf = ({ room }: Extent): number => Math.max(1, room - 1);
+
+const STEPS: ReadonlyMap<string, Step> = new Map<string, Step>([
+  ['q', quit],
+  ['ctrl-c', quit],
+  ['?', (state) => ({ ...state, help: !state.help })],
+  ['escape', (state) => (state.help ? { ...state, help: false } : state)],
+  ['s', (state) => sortBy(state, 1)],
+  ['S', (state) => sortBy(state, -1)],
+  ['r', reversed],
+  ['p', pause],
+  [' ', pause],
+  ['u', (state) => (state.page === 'hosts' ? { ...state, details: !state.details, top: 0 } : state)],
+  ['c', (state) => (isEmpty(state.filter) ? state : { ...state, filter: NO_FILTER, top: 0 })],
+  ['tab', (state) => ({ ...state, page: next(PAGES, state.page, 1), top: 0 })],
+  ['up', scroll(({ top }) => top - 1)],
+  ['down', scroll(({ top }) => top + 1)],
+  ['pageup', scroll(({ top }, extent) => top - pageOf(extent))],
+  ['pagedown', scroll(({ top }, extent) => top + pageOf(extent))],
+  ['home', scroll(() => 0)],
+  ['end', scroll((_, { lines }) => lines)],
+  ...Object.entries(PROMPTS).map(([key, field]): [string, Step] => [
+    key,
+    (state) => ({ ...state, prompt: { field, text: state.filter[field].join(',') } }),
+  ]),
+]);
+
 /**
  * The state after a key. Keys are single characters, or names: up, down, pageup, pagedown, home, end, enter, escape,
  * backspace, tab, ctrl-c, ctrl-u. Any other changes nothing.
  */
-export function stepWatch(state: WatchState, key: string, extent: Extent): WatchState {
-  if (state.prompt !== null) return stepPrompt(state, state.prompt, key);
-  const scroll = (top: number): WatchState => ({ ...state, top: clampTop(top, extent) });
-  const page = Math.max(1, extent.room - 1);
-  switch (key) {
-    case 'q':
-    case 'ctrl-c':
-      return { ...state, quit: true };
-    case '?':
-      return { ...state, help: !state.help };
-    case 'escape':
-      return state.help ? { ...state, help: false } : state;
-    case 's':
-      return sortBy(state, 1);
-    case 'S':
-      return sortBy(state, -1);
-    case 'r':
-      return reversed(state);
-    case 'p':
-    case ' ':
-      return { ...state, paused: !state.paused };
-    case 'u':
-      return state.page === 'hosts' ? { ...state, details: !state.details, top: 0 } : state;
-    case 'c':
-      return isEmpty(state.filter) ? state : { ...state, filter: NO_FILTER, top: 0 };
-    case 'tab':
-      return { ...state, page: next(PAGES, state.page, 1), top: 0 };
-    case 'up':
-      return scroll(state.top - 1);
-    case 'down':
-      return scroll(state.top + 1);
-    case 'pageup':
-      return scroll(state.top - page);
-    case 'pagedown':
-      return scroll(state.top + page);
-    case 'home':
-      return scroll(0);
-    case 'end':
-      return scroll(extent.lines);
-    default: {
-      const field = Object.hasOwn(PROMPTS, key) ? PROMPTS[key] : undefined;
-      return field === undefined ? state : { ...state, prompt: { field, text: state.filter[field].join(',') } };
-    }
-  }
-}
+export const stepWatch = (state: WatchState, key: string, extent: Extent): WatchState =>
+  state.prompt === null ? (STEPS.get(key)?.(state, extent) ?? state) : stepPrompt(state, state.prompt, key);
