@@ -35,17 +35,19 @@ function count(text: string | undefined): number | null {
 /** Names for a region's size, the best first: what is resident now, its older name (drm-memory), and the total. */
 const SIZES = ['drm-resident-', 'drm-memory-', 'drm-total-'] as const;
 
-/** Null when the text is not of a DRM descriptor. */
-export function parseFdinfo(text: string): DrmClient | null {
+/** The lines of the driver; of a key that comes twice the first. */
+function drmLines(text: string): ReadonlyMap<string, string> {
   const lines = new Map<string, string>();
   for (const line of text.split('\n')) {
     const at = line.indexOf(':');
     if (at > 0 && line.startsWith('drm-') && !lines.has(line.slice(0, at)))
       lines.set(line.slice(0, at), line.slice(at + 1).trim());
   }
-  const driver = lines.get('drm-driver');
-  if (driver === undefined || !/^[\w-]{1,32}$/.test(driver)) return null;
+  return lines;
+}
 
+/** Bytes by memory region. */
+function regionsIn(lines: ReadonlyMap<string, string>): ReadonlyMap<string, number> {
   const regions = new Map<string, number>();
   for (const size of SIZES)
     for (const [key, value] of lines) {
@@ -55,16 +57,14 @@ export function parseFdinfo(text: string): DrmClient | null {
       const bytes = bytesOf(value);
       if (bytes !== null && !regions.has(region)) regions.set(region, bytes);
     }
-  const sum = (video: boolean): number | null => {
-    // "vram", "vram0" (amdgpu, xe), "local0" (i915); the rest is "gtt", "cpu", "system", "stolen".
-    const found = [...regions].filter(([region]) => /^(vram|local)\d*$/.test(region) === video);
-    return sumOfKnown(found.map(([, bytes]) => bytes));
-  };
+  return regions;
+}
 
+/** Of an engine with both, its time counts, not its cycles. */
+function enginesIn(lines: ReadonlyMap<string, string>): readonly DrmEngine[] {
   const engines: DrmEngine[] = [];
   for (const [key, value] of lines) {
-    const engine = /^drm-(engine|cycles)-(?!capacity-)([\w-]{1,32})$/.exec(key);
-    const [, kind, name] = engine ?? [];
+    const [, kind, name] = /^drm-(engine|cycles)-(?!capacity-)([\w-]{1,32})$/.exec(key) ?? [];
     const busy = count(value);
     if (name === undefined || busy === null) continue;
     if (kind === 'engine') engines.push({ name, busyNs: busy });
@@ -73,14 +73,29 @@ export function parseFdinfo(text: string): DrmClient | null {
       if (totalCycles !== null) engines.push({ name, cycles: busy, totalCycles });
     }
   }
-  const client = lines.get('drm-client-id');
-  const pci = lines.get('drm-pdev')?.toLowerCase();
+  return engines;
+}
+
+const matching = (text: string | undefined, pattern: RegExp): string | null =>
+  text !== undefined && pattern.test(text) ? text : null;
+
+/** Null when the text is not of a DRM descriptor. */
+export function parseFdinfo(text: string): DrmClient | null {
+  const lines = drmLines(text);
+  const driver = matching(lines.get('drm-driver'), /^[\w-]{1,32}$/);
+  if (driver === null) return null;
+  const regions = [...regionsIn(lines)];
+  const sum = (video: boolean): number | null => {
+    // "vram", "vram0" (amdgpu, xe), "local0" (i915); the rest is "gtt", "cpu", "system", "stolen".
+    const found = regions.filter(([region]) => /^(vram|local)\d*$/.test(region) === video);
+    return sumOfKnown(found.map(([, bytes]) => bytes));
+  };
   return {
     driver,
-    pci: pci !== undefined && /^[\da-f]{4,8}:[\da-f]{2}:[\da-f]{2}\.[\da-f]$/.test(pci) ? pci : null,
-    client: client !== undefined && /^\d{1,20}$/.test(client) ? client : null,
+    pci: matching(lines.get('drm-pdev')?.toLowerCase(), /^[\da-f]{4,8}:[\da-f]{2}:[\da-f]{2}\.[\da-f]$/),
+    client: matching(lines.get('drm-client-id'), /^\d{1,20}$/),
     videoMemoryBytes: sum(true),
     systemMemoryBytes: sum(false),
-    engines,
+    engines: enginesIn(lines),
   };
 }
