@@ -112,22 +112,11 @@ export class Tick {
     // It has not run since its last reading: both sweeps saw the same pages.
     const rested = ran !== null && ran === process.ran;
     process.ran = ran;
-    const stat = files.stat() ?? files.reopen().stat();
-    if (stat === null && files.exists()) {
-      this.takeUnread(process);
-      return;
-    }
-    if (stat?.startTicks !== process.startTicks) {
-      this.takeGone(process);
-      return;
-    }
+    const stat = this.readStat(process);
+    if (stat === null) return;
     const counters = this.takeCounters(process, stat);
-    const leaderGone = (isDead(stat) || stat.exiting) && stat.threads > 1;
-    const status = leaderGone ? this.memoryOfAnyThread(process) : files.memory();
-    if (status === null) {
-      this.takeUnreadable(process, stat);
-      return;
-    }
+    const status = this.readStatus(process, stat);
+    if (status === null) return;
     if (process.pending && stat.forkedNoExec) {
       const parentMark = this.job.tracked.get(stat.ppid)?.rssMark || Infinity;
       process.noteWork(stat, status, this.atMs, this.pageSize, parentMark);
@@ -225,6 +214,24 @@ export class Tick {
     this.sums.threads++;
     this.addToSums(sample, reading.anonymous, rest.status);
     return true;
+  }
+
+  /** null: the process has gone, or can't be read, which is noted. */
+  private readStat(process: JobProcess): Stat | null {
+    const { files } = process;
+    const stat = files.stat() ?? files.reopen().stat();
+    if (stat?.startTicks === process.startTicks) return stat;
+    if (stat === null && files.exists()) this.takeUnread(process);
+    else this.takeGone(process);
+    return null;
+  }
+
+  /** null: it can't be read, which is noted. */
+  private readStatus(process: JobProcess, stat: Stat): StatusMemory | null {
+    const leaderGone = (isDead(stat) || stat.exiting) && stat.threads > 1;
+    const status = leaderGone ? this.memoryOfAnyThread(process) : process.files.memory();
+    if (status === null) this.takeUnreadable(process, stat);
+    return status;
   }
 
   private takeGone(process: JobProcess): void {
