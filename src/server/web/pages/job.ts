@@ -143,31 +143,47 @@ function recordParts({ array, answer }: Records, chart: ChartChoice, screen: Scr
   return array === null ? parts : [...parts, arrayPart(array, screen)];
 }
 
+interface Found {
+  /** The cluster with the job, if it runs. */
+  readonly now: ClusterView | null;
+  readonly records: Records;
+  /** The cluster with the job, if it is pending. */
+  readonly waiting: ClusterView | null;
+  /** null: it has ended. */
+  readonly doing: 'running' | 'waiting' | null;
+}
+
+/** All that is known of the job. Throws HttpProblem if nothing is. */
+async function lookUp(asked: Asked): Promise<Found> {
+  const now = viewOf(asked);
+  const isListed = now !== null && now.jobs.length > 0;
+  const records = await recordsOf(asked, isListed && asked.values.all !== true ? now.cluster : undefined);
+  const { array, answer, problem } = records;
+  const isKnown = array !== null || answer !== null || isListed;
+  const shown = [...(answer?.records ?? []), ...(array?.closest ?? [])];
+  const mayWait = !isKnown || (!isListed && mayComeRound(shown, asked.now));
+  const waiting = mayWait ? await viewWhileWaiting(asked) : null;
+  if (!isKnown && waiting === null)
+    throw problem ?? new HttpProblem(404, 'no such job is known here; one that has ended appears with its record');
+  const runs = isListed || shown.some(({ record }) => record.status === 'running');
+  return { now, records, waiting, doing: runs ? 'running' : waiting === null ? null : 'waiting' };
+}
+
 const jobPage = pageRoute({
   path: '/job/{job}',
   description: 'a job: what it requested and used, how it ended, what to request next time',
   parameters: PARAMETERS,
   make: async (asked) => {
-    const { job: wanted, all, series, host, reload = false } = asked.values;
+    const { job, series, host, reload = false } = asked.values;
     const linkOf = (changes: Readonly<Record<string, string | undefined>>): string =>
-      samePage(`/job/${jobNumber(wanted)}`, asked.query, changes);
+      samePage(`/job/${jobNumber(job)}`, asked.query, changes);
     const screen = webScreen(asked.now);
-    const now = viewOf(asked);
-    const running = now?.jobs ?? [];
-    const records = await recordsOf(asked, running.length > 0 && all !== true ? now?.cluster : undefined);
-    const { array, answer, problem } = records;
-    const isKnown = array !== null || answer !== null || running.length > 0;
-    const shown = [...(answer?.records ?? []), ...(array?.closest ?? [])];
-    const mayWait = !isKnown || (running.length === 0 && mayComeRound(shown, asked.now));
-    const waiting = mayWait ? await viewWhileWaiting(asked) : null;
-    if (!isKnown && waiting === null)
-      throw problem ?? new HttpProblem(404, 'no such job is known here; one that has ended appears with its record');
+    const { now, records, waiting, doing } = await lookUp(asked);
+    const { answer, problem } = records;
     const parts = recordParts(records, { series, host, linkOf }, screen);
-    const runs = running.length > 0 || shown.some(({ record }) => record.status === 'running');
-    const doing = runs ? 'running' : waiting === null ? null : 'waiting';
     return {
-      title: `Job ${jobNumber(wanted)}`,
-      body: html`${parts.length === 0 ? html`<h1>Job ${jobNumber(wanted)}</h1>` : parts}
+      title: `Job ${jobNumber(job)}`,
+      body: html`${parts.length === 0 ? html`<h1>Job ${jobNumber(job)}</h1>` : parts}
       ${problem === null ? null : html`<p class="alert">${problem.message}</p>`}
       ${now === null ? null : livePart(now, screen)} ${waiting === null ? null : waitingPart(waiting, screen)}
       ${doing === null ? null : reloadPart(reload, (next) => linkOf({ reload: next }), `This job is ${doing}: `)}
