@@ -1,6 +1,6 @@
 import { MIB } from '../../base/units';
 import { AFTER_SIGNAL } from '../../gridengine/failed-code';
-import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd, countedByGridEngine, oomKills } from '../../record/cause';
+import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd, countedByGridEngine } from '../../record/cause';
 import { judgedEnd, measuredUpper, shareOf } from '../../record/peak-figure';
 import { limitsAddressSpace } from '../../gridengine/memory-complex';
 import { DIALECT_FACTS, memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/dialect';
@@ -10,7 +10,7 @@ import { complexOf, execdLimit, limitOf, limitsCgroup, processLimit } from '../.
 import { needOf } from '../advice/fit';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
-import { A_SAMPLER, limitSays, missingLine, SIGKILL, SIGTERM, SIGXCPU } from './bad-end';
+import { A_SAMPLER, missingLine, SIGKILL, SIGXCPU } from './bad-end';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { largeRequest } from './large-request';
 import { tooLittle } from './missing-unit';
@@ -223,6 +223,39 @@ export function closeToRefusal(end: BadEnd): boolean {
   return used === null ? limit !== null && limit > 0 && limit < LITTLE : (shareOf(used, limit) ?? 0) >= CLOSE_TO_LIMIT;
 }
 
+/** The largest address space of a process, and the limit on it. */
+interface LimitedSpace {
+  readonly end: BadEnd;
+  readonly complex: string;
+  readonly limit: number;
+  readonly space: Bracket;
+  /** "of the 4 GiB that each may have on node17" */
+  readonly allowed: string;
+  readonly judged: Judge;
+}
+
+function refusedSpace({ end, complex, limit, space, allowed, judged }: LimitedSpace, words: Words): Hypothesis {
+  const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
+  const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
+  const large = largeRequest(end, limit);
+  const trial = complex === 'h_vmem' ? (large?.trial ?? null) : null;
+  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit) {
+    const at = `${reached}${whenEnded(end, words)}`;
+    return large?.atStart === true
+      ? { ...judged.consistent(2, `${at}; ${large.grounds}`), trial }
+      : judged.consistent(2, at);
+  }
+  const isClose = closeToRefusal(end);
+  if (large !== null)
+    return { ...judged.consistent(isClose ? 1 : 2, `${reached}; ${large.grounds}`, ITS_MESSAGES), trial };
+  if (isClose) return judged.consistent(1, reached, ITS_MESSAGES);
+  const least = formatBytes(Math.max(0, limit - judgedEnd(space)), 'down');
+  return judged.undecidable(
+    `${reached}; a single request for ${least} more would have been refused, which is not recorded`,
+    ITS_MESSAGES,
+  );
+}
+
 /** The kernel refuses a process memory beyond its limit. */
 export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const { complex, limit, used } = refusing(end);
@@ -237,35 +270,17 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
     return part.limitKnown ? judged.contradicted(noLimit(part, complex)) : judged.undecidable(noLimit(part, complex));
   const little = tooLittle(end);
   if (little !== null) return { ...judged.consistent(2, little.words), trial: little.trial };
-  const isClose = closeToRefusal(end);
   const allowed = `of the ${formatRequested(limit)} that each may have on ${words.safe(part.host)}`;
   const space = subject.peak_process_vmem;
-  if (space === null || !limitsAddressSpace(complex))
-    return isClose
-      ? judged.consistent(
-          1,
-          used === null
-            ? `many programs need more than the ${formatRequested(limit)} that each process may have`
-            : `its processes had come to ${formatBytes(used)} ${allowed}`,
-          ITS_MESSAGES,
-        )
-      : judged.undecidable('how large its processes grew is not known', space === null ? A_SAMPLER : ITS_MESSAGES);
-  const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
-  const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
-  const large = largeRequest(end, limit);
-  const trial = complex === 'h_vmem' ? (large?.trial ?? null) : null;
-  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit) {
-    const at = `${reached}${whenEnded(end, words)}`;
-    return large?.atStart === true
-      ? { ...judged.consistent(2, `${at}; ${large.grounds}`), trial }
-      : judged.consistent(2, at);
-  }
-  if (large !== null)
-    return { ...judged.consistent(isClose ? 1 : 2, `${reached}; ${large.grounds}`, ITS_MESSAGES), trial };
-  if (isClose) return judged.consistent(1, reached, ITS_MESSAGES);
-  const least = formatBytes(Math.max(0, limit - judgedEnd(space)), 'down');
-  return judged.undecidable(
-    `${reached}; a single request for ${least} more would have been refused, which is not recorded`,
+  if (space !== null && limitsAddressSpace(complex))
+    return refusedSpace({ end, complex, limit, space, allowed, judged }, words);
+  if (!closeToRefusal(end))
+    return judged.undecidable('how large its processes grew is not known', space === null ? A_SAMPLER : ITS_MESSAGES);
+  return judged.consistent(
+    1,
+    used === null
+      ? `many programs need more than the ${formatRequested(limit)} that each process may have`
+      : `its processes had come to ${formatBytes(used)} ${allowed}`,
     ITS_MESSAGES,
   );
 }
@@ -307,80 +322,6 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
   return measuredUpper(held) === null || end.dialect === 'unknown'
     ? judged.undecidable(amount + sampling(part.record), missingLine(end))
     : judged.contradicted(amount);
-}
-
-interface Kills {
-  readonly count: number;
-  readonly atLimit: boolean | null;
-  readonly host: string;
-}
-
-/** What the OOM killer did to the job on all its hosts; null: nothing is known of it. */
-function killsOf(end: BadEnd): Kills | null {
-  const known = end.records.flatMap((record) => {
-    const kills = oomKills(record);
-    return kills === null ? [] : [{ ...kills, host: record.host }];
-  });
-  const first = known.find(({ count }) => count > 0) ?? known[0];
-  return first === undefined ? null : { ...first, count: known.reduce((sum, { count }) => sum + count, 0) };
-}
-
-/** SIGTERM is one of these ends: systemd stops a scope by it when the kernel has killed a process there. */
-const couldBeOom = (end: BadEnd): boolean =>
-  end.signal === SIGKILL ||
-  (end.signal === 0 && (end.status ?? 0) > 0) ||
-  (end.signal === SIGTERM && (killsOf(end)?.count ?? 0) > 0);
-
-function notByOom(end: BadEnd): string | null {
-  if (!couldBeOom(end)) return `it ended ${endedBy(end)}, the kernel's killer sends SIGKILL`;
-  return limitSays(end);
-}
-
-const kernelLog = (end: BadEnd, words: Words): string =>
-  `the kernel's log on ${words.safe(end.subject.host)} (journalctl -k)`;
-
-/** For a job of which no cgroup was read: an error status alone does not point to the kernel. */
-function withoutCgroup(end: BadEnd, judged: Judge, words: Words): Hypothesis {
-  return end.signal === SIGKILL
-    ? judged.undecidable('nothing that was read shows it', kernelLog(end, words))
-    : judged.otherwise(`it ended ${endedBy(end)}, and nothing shows a kill`);
-}
-
-const processes = (count: number): string => `${count} process${count === 1 ? '' : 'es'}`;
-
-/** The kernel's OOM killer, for the limit of the job's own control group. */
-export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
-  const judged = judge('cgroup-out-of-memory', "the kernel's out-of-memory killer, for a full cgroup");
-  const never = notByOom(end);
-  if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
-  const kills = killsOf(end);
-  if (kills === null) return withoutCgroup(end, judged, words);
-  if (kills.count === 0) return judged.contradicted('it killed nothing in the cgroup of the job');
-  const killed = `it killed ${processes(kills.count)} in the cgroup of the job on ${words.safe(kills.host)}`;
-  if (kills.atLimit === false) return judged.contradicted(`${killed}, though no limit of that was reached`);
-  const limit = end.subject.metrics.cgroup_memory_limit_bytes;
-  const at = limit === undefined ? '' : `, which may hold ${formatRequested(limit)}`;
-  return judged.consistent(end.signal === 0 ? 2 : 3, `${killed}${at}`);
-}
-
-/** The kernel's OOM killer, for lack of memory on the node. */
-export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
-  const judged = judge('node-out-of-memory', "the kernel's out-of-memory killer, for a full node");
-  const never = notByOom(end);
-  if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
-  const kills = killsOf(end);
-  const log = kernelLog(end, words);
-  if (kills !== null && kills.count > 0) {
-    const killed = `it killed ${processes(kills.count)} of the job on ${words.safe(kills.host)}`;
-    if (kills.atLimit === false)
-      return judged.consistent(3, `${killed}, and no limit of the job's cgroup had been reached`);
-    if (kills.atLimit === true) return judged.contradicted(`${killed} at the limit of the job's cgroup`);
-    return judged.undecidable(killed, log);
-  }
-  if (kills !== null) return judged.contradicted('it killed nothing in the cgroup of the job');
-  return end.direct === false && end.signal === SIGKILL
-    ? judged.consistent(1, 'it takes one process of a job and leaves its shell', log)
-    : withoutCgroup(end, judged, words);
 }
 
 /** "; it had used 25 % of h_vmem"; '': nothing was requested, or nothing is known. */
