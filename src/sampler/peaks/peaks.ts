@@ -375,10 +375,7 @@ export function savePeaks({ best, open, reasons }: PeakState): SavedPeaks {
     pending: Object.fromEntries(candidate.pending),
   });
   return {
-    best: eachQuantity((quantity) => {
-      const candidate = best[quantity];
-      return candidate === null ? null : plain(candidate);
-    }),
+    best: eachQuantity((quantity) => best[quantity] && plain(best[quantity])),
     open: eachQuantity((quantity) => open[quantity].map(plain)),
     reasons: [...reasons],
   };
@@ -391,10 +388,7 @@ export function restorePeaks({ best, open, reasons }: SavedPeaks): PeakState {
     pending: new Map(Object.entries(candidate.pending)),
   });
   return {
-    best: eachQuantity((quantity) => {
-      const candidate = best[quantity];
-      return candidate === null ? null : revive(candidate);
-    }),
+    best: eachQuantity((quantity) => best[quantity] && revive(best[quantity])),
     open: eachQuantity((quantity) => open[quantity].map(revive)),
     reasons: new Set(reasons),
   };
