@@ -15,7 +15,7 @@ import { recordOrNull, type JobRecord } from '../../record/record';
 import { removeResumeState, shepherdLives, type RunDescription } from '../job/run-description';
 import { LEFT_MARK, RunDirectory } from '../job/run-directory';
 import type { Settings } from '../../record/settings';
-import { nothingObserved } from '../job/job-sampler';
+import { nothingObserved } from '../job/observation';
 import { withEnd } from '../job/two-accounts';
 import { thisMachine } from '../peaks/slack';
 

@@ -30,6 +30,7 @@ import { JobSampler } from './job-sampler';
 import { Pace } from './pace';
 import { removeResumeState, runDirectoryName, type RunDescription } from './run-description';
 import { RunDirectory } from './run-directory';
+import { Sleeper } from './sleeper';
 import type { Predecessor, SavedFollower, Surroundings } from './surroundings';
 import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from './watch-directory';
 
@@ -71,25 +72,6 @@ const heardUntil = (earlier: JobRecord | null): number =>
   earlier?.metrics.taskstats_processes === undefined
     ? 0
     : monotonicUs() - 1000 * Math.max(0, Date.now() - earlier.revision);
-
-/** A sleep that can be ended early. */
-class Sleeper {
-  private pending: (() => void) | null = null;
-
-  readonly wake = (): void => this.pending?.();
-
-  sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.pending = null;
-        resolve();
-      };
-      const timer = setTimeout(done, Math.max(0, ms));
-      this.pending = done;
-    });
-  }
-}
 
 /** Follows one job from its prolog, or from what a predecessor left, to its record. */
 export class JobFollower {

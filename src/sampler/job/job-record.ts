@@ -4,7 +4,7 @@ import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { SpoolUsage } from '../../gridengine/spool-usage';
 import type { FootprintEnds } from '../peaks/footprint-ends';
 import type { JobDescription } from './job-description';
-import type { Observation } from './job-sampler';
+import type { Observation } from './observation';
 import { lineageMetrics } from '../processes/lineage';
 import { bracket, observeMaxRss, openEnd, type Quantity } from '../peaks/peaks';
 import {

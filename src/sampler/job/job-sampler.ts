@@ -1,12 +1,13 @@
 import { join } from 'node:path';
-import { KIB } from '../../base/units';
 import { readText } from '../../sources/files';
 import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import { mergedPages } from '../../sources/proc/ksm';
 import type { DescriptorBudget } from '../../sources/proc/process-files';
-import { boolean, integer, map, nullable, number, object, type ValueOf } from '../../base/shape';
+import { boolean, map, nullable, number, object, type ValueOf } from '../../base/shape';
+import { NO_SAMPLING, SAMPLING, type Observation, type Sampling } from './observation';
 import type { StoredSample } from '../node-store/sample-table';
+import { toStored } from './stored-sample';
 import type { ProcessEvent } from '../listener/process-table';
 import {
   copyOfPeaks,
@@ -21,12 +22,11 @@ import {
   savePeaks,
   type PeakState,
 } from '../peaks/peaks';
-import type { UnknownBounds, UpperResult } from '../peaks/cap-sums';
 import { markSlackBytes } from '../peaks/slack';
 import { ForkedImages, SAVED_IMAGES } from '../processes/forked-images';
-import { JobProcesses, SAVED_PROCESSES, type ClaimCounts, type ClaimRules } from '../processes/job-processes';
+import { JobProcesses, SAVED_PROCESSES, type ClaimRules } from '../processes/job-processes';
 import type { Sweep } from '../peaks/upper-ends';
-import { Lineage, SAVED_LINEAGE, type LineageTotals } from '../processes/lineage';
+import { Lineage, SAVED_LINEAGE } from '../processes/lineage';
 import type { TickReadings } from '../processes/tick';
 import {
   addSums,
@@ -50,42 +50,6 @@ import {
   type Series,
 } from '../series/series';
 
-/** Figures over all samples of a job; times in ms. */
-const SAMPLING = object({
-  startMs: nullable(number()),
-  firstSampleMs: nullable(number()),
-  lastSampleMs: nullable(number()),
-  samples: integer(0),
-  longestGapMs: number(0),
-  rssByteMs: number(0),
-  suspendedMs: number(0),
-  /** Of some process nothing tells the I/O: it could not be read, and no process of the job waited for it. */
-  ioLost: boolean,
-  maxProcesses: integer(0),
-  maxThreads: integer(0),
-});
-type Sampling = ValueOf<typeof SAMPLING>;
-
-/** All that was found out about a job so far. Memory in bytes, CPU in clock ticks. */
-export interface Observation extends Sampling {
-  readonly peaks: PeakState;
-  readonly series: Series;
-  readonly sums: Sums;
-  readonly counts: ClaimCounts;
-  /** null: the kernel's events were never heard. */
-  readonly lineage: LineageSeen | null;
-}
-
-/** What the kernel's events say about a job. */
-export interface LineageSeen {
-  readonly totals: LineageTotals;
-  readonly upper: (bounds: UnknownBounds) => UpperResult;
-  /** See UpperEnds. */
-  readonly replacerFaults: number | null;
-  /** Processes that were alive at the last sweep. */
-  readonly living: number;
-}
-
 /** What a successor process gets. */
 export const SAVED_SAMPLER = object({
   peaks: SAVED_PEAKS,
@@ -100,59 +64,6 @@ export const SAVED_SAMPLER = object({
   lineage: nullable(SAVED_LINEAGE),
 });
 type SavedSampler = ValueOf<typeof SAVED_SAMPLER>;
-
-const NO_SAMPLING: Sampling = {
-  startMs: null,
-  firstSampleMs: null,
-  lastSampleMs: null,
-  samples: 0,
-  longestGapMs: 0,
-  rssByteMs: 0,
-  suspendedMs: 0,
-  ioLost: false,
-  maxProcesses: 0,
-  maxThreads: 0,
-};
-
-/** What is known of a job that was never looked at. */
-export const nothingObserved = (): Observation => ({
-  ...NO_SAMPLING,
-  peaks: newPeaks(),
-  series: newSeries(0),
-  sums: NO_SUMS,
-  counts: { seen: 0, treeOnly: 0, groupOnly: 0 },
-  lineage: null,
-});
-
-const kib = (bytes: number): number => Math.round(bytes / KIB);
-const ticksToMs = (ticks: number): number => Math.round((ticks * 1000) / TICKS_PER_SECOND);
-
-/** One tick as node.db keeps it, with the `largestKept` largest processes; `startMs`: the job's start. */
-function toStored(readings: TickReadings, sums: Sums, startMs: number | null, largestKept: number): StoredSample {
-  const ordered = [...readings.processes].sort((a, b) => b.rss - a.rss);
-  const others = ordered.slice(largestKept);
-  return {
-    at: Math.max(0, Math.round(readings.atMs - (startMs ?? readings.atMs))),
-    rss: kib(readings.rss),
-    vmem: kib(readings.vmem),
-    swap: kib(readings.swap),
-    anonymous: kib(readings.anonymous),
-    cpu: ticksToMs(sums.cpu),
-    processes: readings.counters.size,
-    threads: readings.threads,
-    read: kib(sums.readBytes),
-    written: kib(sums.writtenBytes),
-    largest: ordered.slice(0, largestKept).map((process) => ({
-      pid: process.pid,
-      start: Number(process.id.slice(process.id.indexOf('.') + 1)),
-      command: process.command,
-      rss: kib(process.rss),
-      cpu: ticksToMs(process.cpuTicks),
-    })),
-    othersRss: kib(others.reduce((sum, process) => sum + process.rss, 0)),
-    othersCpu: ticksToMs(others.reduce((sum, process) => sum + process.cpuTicks, 0)),
-  };
-}
 
 /** Follows one job from reading to reading. */
 export class JobSampler {

@@ -1,5 +1,5 @@
 import type { RecordParts } from '../job/job-record';
-import type { LineageSeen, Observation } from '../job/job-sampler';
+import type { LineageSeen, Observation } from '../job/observation';
 import { eachQuantity, openWithoutEvents, type Quantity, type PeakState, type UpperEnd } from './peaks';
 import type { OpenReason } from '../../record/record';
 import { markSlackBytes } from './slack';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { number, object, type ValueOf } from '../../base/shape';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { TickReadings } from '../processes/tick';
-import type { Observation } from '../job/job-sampler';
+import type { Observation } from '../job/observation';
 
 /** FIFO in the run directory, made by the process that started the sampler: it gets each sample as a line of JSON. */
 export const STREAM = 'stream';

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { parseSpoolUsage, type SpoolUsage } from '../../../src/gridengine/spool-usage';
 import { describeJob } from '../../../src/sampler/job/job-description';
 import { buildRecord, type RecordParts } from '../../../src/sampler/job/job-record';
-import { nothingObserved, type Observation } from '../../../src/sampler/job/job-sampler';
+import { nothingObserved, type Observation } from '../../../src/sampler/job/observation';
 import { parseRecord } from '../../../src/record/record';
 import { newPeaks, observe, type MemoryReading } from '../../../src/sampler/peaks/peaks';
 import type { JobRecord } from '../../../src/record/record';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseSpoolUsage } from '../../../src/gridengine/spool-usage';
-import type { LineageSeen, Observation } from '../../../src/sampler/job/job-sampler';
+import type { LineageSeen, Observation } from '../../../src/sampler/job/observation';
 import { Lineage } from '../../../src/sampler/processes/lineage';
 import { newPeaks, observeMaxRss, openEnd, type UpperEnd } from '../../../src/sampler/peaks/peaks';
 import { newSeries } from '../../../src/sampler/series/series';
