@@ -1,4 +1,4 @@
-import type { Dictionary, WordCodec } from './columns';
+import type { Dictionary, WordCodec } from './cell-codec';
 import { DamagedRecord } from './store-error';
 
 /** A dictionary of its own, for data that carries its strings along, instead of a store's. */

@@ -1,6 +1,7 @@
 import { FIELD_NAMES, FIELDS, WORD_LISTS } from '../record/fields';
 import { TOTALS, TOTALS_NAMES } from '../record/totals';
-import { FIELD_CODECS, type Column, type Dictionary } from './columns';
+import type { Column, Dictionary } from './cell-codec';
+import { FIELD_CODECS } from './columns';
 import { COLUMNS } from './row';
 import { DIMENSIONS } from './summary';
 import { dictionaryOf, GROUPING_SETS } from './sums/grouping-sets';

@@ -1,5 +1,5 @@
 import type { FieldName } from '../record/fields';
-import type { WordCodec } from './columns';
+import type { WordCodec } from './cell-codec';
 import type { TaskColumn } from './task-column';
 import type { PlainColumn, TableColumn } from '../record/plain-columns';
 import type { JobRecord, RecordStatus } from '../record/record';

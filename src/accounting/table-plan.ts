@@ -1,6 +1,7 @@
 import { tableValue, type PlainColumn, type TableColumn, type TableValue } from '../record/plain-columns';
 import type { JobRecord } from '../record/record';
-import { FIELD_CODECS, type Cell, type Column, type PlainCell, type WordCodec } from './columns';
+import type { Cell, Column, PlainCell, WordCodec } from './cell-codec';
+import { FIELD_CODECS } from './columns';
 import { NO_FIELDS, SERIES_CELLS, withDamage } from './row';
 
 type Rows = readonly (readonly Cell[])[];

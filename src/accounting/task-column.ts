@@ -1,4 +1,4 @@
-import type { Cell } from './columns';
+import type { Cell } from './cell-codec';
 
 /** A column of thousands of records in little memory: a cell that all have is kept once, numbers are kept unboxed. */
 export class TaskColumn {

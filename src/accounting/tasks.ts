@@ -1,7 +1,7 @@
 import type { FieldName } from '../record/fields';
 import type { JobRecord } from '../record/record';
 import { arrangeAttempts } from './attempts';
-import { compactCopy, type Cell, type Dictionary } from './columns';
+import { compactCopy, type Cell, type Dictionary } from './cell-codec';
 import { OwnNumbers } from './own-numbers';
 import { COLUMNS, damageOf, NO_FIELDS, rowPlan, type RowPlan } from './row';
 import type { AccountingReader, TaskTable, TaskTableQuery } from './store';

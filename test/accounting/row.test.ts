@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Dictionary, WordCodec } from '../../src/accounting/columns';
+import type { Dictionary, WordCodec } from '../../src/accounting/cell-codec';
 import { fromRow, toRow } from '../../src/accounting/row';
 import type { Stamp, StoredRecord } from '../../src/record/merge';
 import { ordinary } from '../report/sample-records';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Cell } from '../../src/accounting/columns';
+import type { Cell } from '../../src/accounting/cell-codec';
 import { TaskColumn } from '../../src/accounting/task-column';
 
 const cell = fc.oneof(fc.constant<Cell>(null), fc.constant<Cell>(7), fc.double({ noNaN: true }), fc.string());

@@ -1,6 +1,6 @@
 import { remembered } from '../../base/remembered';
 import { FIELDS } from '../../record/fields';
-import { fromJson, type Cell } from '../columns';
+import { fromJson, type Cell } from '../cell-codec';
 import { requestsOfLine } from './line-record';
 import type { RequestRules } from '../../record/request-rules';
 import { NO_REQUESTS, type LineRequests } from './line-requests';

@@ -10,7 +10,7 @@ import { asStored } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
 import { requestOf } from '../../record/request';
 import type { RequestRules } from '../../record/request-rules';
-import type { Cell, Dictionary, WordCodec } from '../columns';
+import type { Cell, Dictionary, WordCodec } from '../cell-codec';
 import { toRow, type Row } from '../row';
 import { Categories, LONGEST_USUAL } from './categories';
 import type { Joinable } from './joinable';

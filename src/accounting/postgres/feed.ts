@@ -1,4 +1,4 @@
-import type { Cell } from '../columns';
+import type { Cell } from '../cell-codec';
 import type { NumberedRecord, RecordFeed } from '../record-feed';
 import { connect, type ConnectOptions } from './connect';
 import { namedColumns, readRows } from './rows';

@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by';
 import type { ImportBatch, ImportedFile, ImportOutcome, Imports, KeptLine } from '../history-store';
 import { USUAL_RULES } from '../../record/request-rules';
-import type { Cell } from '../columns';
+import type { Cell } from '../cell-codec';
 import { rowOfBatch, type FileRow } from '../import/known-file';
 import { joinableColumns, type Joinable } from '../import/joinable';
 import { lineRevision } from '../import/line-record';

@@ -1,4 +1,4 @@
-import type { Cell, Dictionary } from '../columns';
+import type { Cell, Dictionary } from '../cell-codec';
 import type { Transaction } from './connect';
 import type { Words } from './words';
 

@@ -1,7 +1,7 @@
 import type { JobRecord } from '../../record/record';
 import { countedAt } from '../../record/facts';
 import { jobOf, JobRecords, type HeldRecord } from '../job-records';
-import type { Cell } from '../columns';
+import type { Cell } from '../cell-codec';
 import { COLUMNS, seriesCells, toRow, type Row } from '../row';
 import type { MergeOutcome } from '../store';
 import { hourOf, HOURS_OF_DAY } from '../sums/periods';

@@ -1,6 +1,6 @@
 import { byPlace } from '../by-place';
 import { arrangeAttempts } from '../attempts';
-import type { Cell } from '../columns';
+import type { Cell } from '../cell-codec';
 import type { FieldName } from '../../record/fields';
 import { ALL_FIELDS, rowPlan, type RowPlan } from '../row';
 import { recordTest } from '../filter-record';

@@ -1,7 +1,7 @@
 import type { TableColumn } from '../../record/plain-columns';
 import { ALL_FIELDS, fromRow, SERIES_CELLS, type RowPlan } from '../row';
 import type { TablePlan } from '../table-plan';
-import type { Cell, Column } from '../columns';
+import type { Cell, Column } from '../cell-codec';
 import { OwnNumbers } from '../own-numbers';
 import type { StoredRecord } from '../../record/merge';
 

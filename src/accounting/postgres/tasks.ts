@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../record/merge';
 import { SAME_SUBMISSION_MS } from '../attempts';
-import type { Cell, Column } from '../columns';
+import type { Cell, Column } from '../cell-codec';
 import { OwnNumbers } from '../own-numbers';
 import { columnAt, COLUMNS, toRow } from '../row';
 import type { TaskTable, TaskTableQuery } from '../store';

@@ -1,4 +1,4 @@
-import type { Cell, Dictionary, WordCodec } from '../columns';
+import type { Cell, Dictionary, WordCodec } from '../cell-codec';
 import type { Transaction } from './connect';
 
 /** There can be any number of job names and commands: a long import must not keep them all. */

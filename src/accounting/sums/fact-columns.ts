@@ -1,6 +1,6 @@
 import { COVERAGE_REASONS } from '../../record/coverage';
 import type { Facts } from '../../record/facts';
-import type { Cell } from '../columns';
+import type { Cell } from '../cell-codec';
 import type { JobKey } from './summer';
 
 /** What sums and filters need of a record `r`, in SQL that both stores understand. */

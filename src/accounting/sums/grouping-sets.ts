@@ -1,6 +1,6 @@
 import type * as Crypto from 'node:crypto';
 import { nameClass } from '../../record/name-class';
-import type { Dictionary } from '../columns';
+import type { Dictionary } from '../cell-codec';
 import { DIMENSIONS, type Dimension } from '../summary';
 
 /** An owner, a project, a queue, a host, a class of job names; null: the record has none. */

@@ -18,7 +18,7 @@ import {
   type Shape,
   type ValueOf,
 } from '../../base/shape';
-import type { Cell } from '../../accounting/columns';
+import type { Cell } from '../../accounting/cell-codec';
 import type { JobAttempt } from '../../accounting/store';
 import {
   DIMENSIONS,

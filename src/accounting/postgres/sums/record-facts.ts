@@ -1,5 +1,5 @@
 import { JOB_SPAN_MS } from '../../../record/facts';
-import type { Cell } from '../../columns';
+import type { Cell } from '../../cell-codec';
 import { recordTest } from '../../filter-record';
 import type { RecordFilter } from '../../store';
 import { DIMENSIONS, type Dimension } from '../../summary';

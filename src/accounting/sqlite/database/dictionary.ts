@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { Dictionary, WordCodec } from '../../columns';
+import type { Dictionary, WordCodec } from '../../cell-codec';
 import { DamagedRecord } from '../../store-error';
 
 /** Strings as small numbers, and back. */

@@ -1,7 +1,7 @@
 import type { Database, Statement, Transaction } from 'better-sqlite3';
 import type { JobRecord } from '../../../record/record';
 import { USUAL_RULES } from '../../../record/request-rules';
-import type { Cell } from '../../columns';
+import type { Cell } from '../../cell-codec';
 import type { ImportBatch, ImportOutcome } from '../../history-store';
 import { joinableColumns, type Joinable } from '../../import/joinable';
 import { lineRevision } from '../../import/line-record';

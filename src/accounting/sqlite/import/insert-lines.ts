@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { Cell } from '../../columns';
+import type { Cell } from '../../cell-codec';
 import { USUAL_COLUMNS, USUAL_VALUES, type LineRows } from '../../import/line-rows';
 import type { TableLine } from '../../import/line-table';
 import { INSERT_RECORD } from '../read/queries';

@@ -1,4 +1,4 @@
-import type { Cell } from '../../columns';
+import type { Cell } from '../../cell-codec';
 import type { NumberedRecord, RecordFeed } from '../../record-feed';
 import { fromRow } from '../../row';
 import { createWords } from '../database/dictionary';

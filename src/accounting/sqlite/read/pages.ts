@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Cell } from '../../columns';
+import type { Cell } from '../../cell-codec';
 import { fromRow, rowPlan } from '../../row';
 import type { PagesQuery, RecordFilter, RecordPage, RecordTables } from '../../store';
 import { TablePlan } from '../../table-plan';

@@ -1,7 +1,7 @@
 import { SORTS, type AmountSort } from '../../sorts';
 import type { Condition } from './record-filter';
 import type { StoredRecord } from '../../../record/merge';
-import type { Cell, Column, WordCodec } from '../../columns';
+import type { Cell, Column, WordCodec } from '../../cell-codec';
 import { ALL_FIELDS, COLUMN_NAMES, fromRow, type RowPlan } from '../../row';
 
 /** The SQL of the store, kept apart from its use, so that a test can ask SQLite for the plan of each statement. */

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { SAME_SUBMISSION_MS } from '../../attempts';
-import type { Cell } from '../../columns';
+import type { Cell } from '../../cell-codec';
 import type { TaskTable, TaskTableQuery } from '../../store';
 import { TaskColumn } from '../../task-column';
 import { DICTIONARIES, tableColumns } from '../../tasks';

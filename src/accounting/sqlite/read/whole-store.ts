@@ -2,7 +2,7 @@ import type { ImportedFile, UnreadableLine } from '../../history-store';
 import type { StoredRecord } from '../../../record/merge';
 import { createWords } from '../database/dictionary';
 import { inStore, isStoreFault } from '../database/faults';
-import type { Cell } from '../../columns';
+import type { Cell } from '../../cell-codec';
 import { openForReading } from '../database/open';
 import { FILE_COLUMNS, FROM_FILES } from '../import/imported-files';
 import { columnAt, fromRow, SERIES_CELLS } from '../../row';

@@ -19,7 +19,7 @@ import type { Changes } from '../../sums/kept-hours';
 import { dayOf, hourOf, HOURS_OF_DAY, UNITS, FOR_EVER, type Period, type Span, type Unit } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
 import type { RepeatedJobRow, GroupTotals, RolledRow } from '../../sums/summer';
-import type { Dictionary } from '../../columns';
+import type { Dictionary } from '../../cell-codec';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
 import type { NamedKind } from '../read/record-filter';

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { JobRecord, MemorySeries } from '../../../record/record';
-import type { Cell } from '../../columns';
+import type { Cell } from '../../cell-codec';
 import { countedAt } from '../../../record/facts';
 import { isLineOnly } from '../../../record/coverage';
 import { mergeAmong } from '../../../record/match';
