@@ -1,6 +1,7 @@
 import { jsonAccountingLine } from './accounting-json';
 import { STILL_RUNNING, type AccountingLineProblem, type AccountingRecord } from './accounting-record';
 import { byteStrings, HASH_START, hashByte } from './byte-strings';
+import { plainNumber } from './bytes-to-number';
 import { bytesToText } from './bytes-to-text';
 import { epochToMs } from './epoch-time';
 import { withoutReserved } from './reserved-usage';
@@ -11,8 +12,6 @@ export { STILL_RUNNING };
 const COLON = 0x3a;
 const HASH = 0x23;
 const BRACE = 0x7b;
-const MINUS = 0x2d;
-const POINT = 0x2e;
 const ZERO = 0x30;
 const LAST_ASCII = 0x7f;
 
@@ -42,8 +41,6 @@ const decimal = /^-?\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,3})?$/i;
 /** NONE, or a number and a host's name, which is no number itself. */
 const peTask = /^(NONE|\d{1,10}\.(?=[\w.-]*[A-Za-z])[\w.-]{1,255})$/;
 
-const TEN_TO: readonly number[] = Array.from({ length: 16 }, (_, power) => 10 ** power);
-
 /** Reads the line in `bytes` from `from` to `to`, without its newline. Never throws, whatever the bytes are. */
 export type AccountingReader = (bytes: Buffer, from: number, to: number) => AccountingRecord | AccountingLineProblem;
 
@@ -54,39 +51,10 @@ export function isProblem(read: AccountingRecord | AccountingLineProblem): read 
 const NO_RECORD: AccountingLineProblem = { kind: 'no-record', detail: 'comment or empty' };
 const malformed = (detail: string): AccountingLineProblem => ({ kind: 'malformed', detail });
 
-/**
- * A decimal number as Grid Engine prints one, without making a string where it fits into 15 digits; NaN if it is none,
- * by the rule of `decimal`.
- */
+/** A decimal number as Grid Engine prints one; NaN if it is none, by the rule of `decimal`. */
 function readDecimal(bytes: Buffer, from: number, to: number): number {
-  let at = from;
-  const negative = bytes[at] === MINUS && at < to;
-  if (negative) at++;
-  const start = at;
-  let value = 0;
-  for (; at < to; at++) {
-    const digit = (bytes[at] as number) - ZERO;
-    if (digit < 0 || digit > 9) break;
-    value = value * 10 + digit;
-  }
-  const whole = at - start;
-  if (whole === 0 || whole > 15) return readRare(bytes, from, to);
-  if (at === to) return negative ? -value : value;
-  if (bytes[at] !== POINT) return readRare(bytes, from, to);
-  let fraction = 0;
-  const point = at++;
-  for (; at < to; at++) {
-    const digit = (bytes[at] as number) - ZERO;
-    if (digit < 0 || digit > 9) return readRare(bytes, from, to);
-    fraction = fraction * 10 + digit;
-  }
-  const digits = at - point - 1;
-  if (digits === 0 || digits > 15) return readRare(bytes, from, to);
-  if (fraction === 0) return negative ? -value : value;
-  if (whole + digits > 15) return readRare(bytes, from, to);
-  const scale = TEN_TO[digits] as number;
-  const number = (value * scale + fraction) / scale;
-  return negative ? -number : number;
+  const plain = plainNumber(bytes, from, to);
+  return Number.isNaN(plain) ? readRare(bytes, from, to) : plain;
 }
 
 function readRare(bytes: Buffer, from: number, to: number): number {
