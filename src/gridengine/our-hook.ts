@@ -50,13 +50,9 @@ export function composeHookCommand(plan: HookLine): Result<string> {
 }
 
 /** The parts of our own value of `prolog` or `epilog`. */
-export interface OurHook {
-  readonly stage: HookStage;
-  readonly directory: string;
-  readonly privileged: boolean;
+export interface OurHook extends Omit<HookLine, 'env'> {
   /** The `env` that a privileged line starts with; null: not privileged. */
   readonly env: string | null;
-  readonly original: string | null;
 }
 
 const ourLine =
