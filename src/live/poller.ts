@@ -96,8 +96,8 @@ export function dueQueries(state: PollState, rules: PollRules, now: number, pend
   return new Set(state.history.running.unreachable && !due.includes('running') ? [] : due);
 }
 
-function failed<T>(answer: Answer<T> | null, empty: T, problem: string, triedAt: number | null): Answer<T> {
-  return { at: answer?.at ?? null, value: answer?.value ?? empty, problem, triedAt };
+function failed<T>(answer: Answer<readonly T[]> | null, problem: string, triedAt: number | null): Answer<readonly T[]> {
+  return { at: answer?.at ?? null, value: answer?.value ?? [], problem, triedAt };
 }
 
 /** Makes the queries that are due, one after another; a failed one keeps its last good answer. Never rejects. */
@@ -181,9 +181,9 @@ class PollRound {
     if (this.isStopped()) return last ?? EMPTY;
     const triedAt = this.tools.now();
     if (this.obstacle !== null) {
-      if (query !== 'running') return failed(last, [], this.obstacle, last?.triedAt ?? null);
+      if (query !== 'running') return failed(last, this.obstacle, last?.triedAt ?? null);
       this.note(query, { problem: this.obstacle, tookMs: 0, unreachable: true });
-      return failed(last, [], this.obstacle, triedAt);
+      return failed(last, this.obstacle, triedAt);
     }
     const items: T[] = [];
     const answer = await this.tools.run(
@@ -195,7 +195,7 @@ class PollRound {
     // A query that we aborted ourselves is no failure of Grid Engine.
     if (this.isStopped()) return last ?? EMPTY;
     this.note(query, answer);
-    if (answer.problem !== null) return failed(last, [], answer.problem, triedAt);
+    if (answer.problem !== null) return failed(last, answer.problem, triedAt);
     if (answer.end.dialect !== 'unknown') this.dialect = answer.end.dialect;
     return { at: triedAt, value: items, problem: null, triedAt };
   }
@@ -205,7 +205,7 @@ class PollRound {
     const ids = [...new Set(running.value.map(({ job }) => job))];
     const now = this.tools.now();
     if (this.isStopped()) return last;
-    if (this.obstacle !== null) return failed(last, [], this.obstacle, last.triedAt);
+    if (this.obstacle !== null) return failed(last, this.obstacle, last.triedAt);
     // Running jobs are not known yet, so there is nothing to ask about.
     if (running.at === null) return last;
     const found = new Map<number, JobDetail>();
@@ -219,7 +219,7 @@ class PollRound {
       for (const job of batch.jobs) found.set(job.job, job);
     }
     this.note('details', sum);
-    if (sum.problem !== null) return failed(last, [], sum.problem, now);
+    if (sum.problem !== null) return failed(last, sum.problem, now);
     return { at: now, value: ids.flatMap((id) => found.get(id) ?? []), problem: null, triedAt: now };
   }
 
