@@ -8,17 +8,15 @@ import { renderHosts, type HostsReport } from '../../report/live/hosts';
 import { renderHostsJson } from '../../report/live/json';
 import { chooseHosts, filterOf, HOSTS_OPTIONS, hostsSorting } from '../../report/live/live-options';
 import { startWatching } from '../../report/live/watch-state';
-import { commandAction, EXIT, type CommandContext, type GlobalOptions, type LiveParts } from '../command';
-import { addOptions, readOptions, wantsXml, watchInterval } from '../live/arguments';
+import { commandAction, EXIT, type CommandContext, type LiveParts } from '../command';
+import { addOptions, readOptions, wantsXml, watchInterval, type LiveCommandOptions } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
 import { viewOnce, watchCluster, WIDEST_TABLE } from '../live/view';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
-interface HostsCommandOptions extends GlobalOptions {
+interface HostsCommandOptions extends Omit<LiveCommandOptions, 'atRisk' | 'full'> {
   readonly jobs?: boolean;
-  readonly watch?: string | true;
-  readonly xml?: boolean;
 }
 
 /** `qmemacct hosts -u` */

@@ -15,19 +15,12 @@ import {
   XML_OPTIONS,
 } from '../../report/live/live-options';
 import { startWatching } from '../../report/live/watch-state';
-import { commandAction, EXIT, usageError, type CommandContext, type GlobalOptions, type LiveParts } from '../command';
-import { addOptions, readOptions, wantsXml, watchInterval } from '../live/arguments';
+import { commandAction, EXIT, usageError, type CommandContext, type LiveParts } from '../command';
+import { addOptions, readOptions, wantsXml, watchInterval, type LiveCommandOptions } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
 import { viewOnce, watchCluster, WIDEST_TABLE } from '../live/view';
 import { outputFormat, screenOf, writeLines, type OutputFormat } from '../output';
 import type { Terminal } from '../terminal';
-
-interface LiveCommandOptions extends GlobalOptions {
-  readonly watch?: string | true;
-  readonly atRisk?: boolean;
-  readonly xml?: boolean;
-  readonly full?: boolean;
-}
 
 /** `qmemacct live --owner bob` */
 export function register(command: Command, context: CommandContext): void {

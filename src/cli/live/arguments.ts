@@ -32,7 +32,7 @@ const LONGEST_SECONDS = 3600;
  * draw on, or the output is for programs.
  */
 export function watchInterval(
-  options: Pick<GlobalOptions, 'json' | 'csv'> & { readonly watch?: string | true },
+  options: Pick<LiveCommandOptions, 'json' | 'csv' | 'watch'>,
   terminal: Terminal,
   usualSeconds: number,
 ): number | null {
@@ -49,15 +49,16 @@ export function watchInterval(
   return seconds * 1000;
 }
 
-interface XmlOptions extends Pick<GlobalOptions, 'json' | 'csv'> {
-  readonly xml?: boolean;
+/** The options of `live` and, apart from `atRisk` and `full`, of `hosts`. */
+export interface LiveCommandOptions extends GlobalOptions {
   readonly watch?: string | true;
   readonly atRisk?: boolean;
+  readonly xml?: boolean;
   readonly full?: boolean;
 }
 
 /** Whether Grid Engine's own XML is asked for. Throws a usage error if another form is asked for, too. */
-export function wantsXml({ xml = false, json, csv, watch, atRisk, full }: XmlOptions): boolean {
+export function wantsXml({ xml = false, json, csv, watch, atRisk, full }: LiveCommandOptions): boolean {
   if (!xml && full) throw usageError('--full is a form of --xml: give --xml, too');
   if (xml && (json || csv || watch !== undefined || atRisk))
     throw usageError('--xml answers once and alone: leave --json, --csv, --watch and --at-risk out');
