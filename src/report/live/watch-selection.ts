@@ -31,27 +31,18 @@ export function selectHosts(view: ClusterView, filter: LiveFilter, { key, revers
   return sortRows(filterHosts(filter, view), orderOf(HOST_ORDERS, key), reverse, byHostName);
 }
 
+interface PageRows<Page, Row, Columns = readonly LiveColumn<Row>[]> {
+  readonly page: Page;
+  readonly all: number;
+  readonly rows: readonly Row[];
+  readonly columns: Columns;
+}
+
 /** All rows of the page that is watched, and the columns that they fill. */
 export type Selection =
-  | {
-      readonly page: 'jobs';
-      readonly all: number;
-      readonly rows: readonly JobView[];
-      readonly columns: readonly LiveColumn<JobView>[];
-    }
-  | {
-      readonly page: 'pending';
-      readonly all: number;
-      readonly rows: readonly PendingView[];
-      readonly columns: readonly LiveColumn<PendingView>[];
-    }
-  | {
-      readonly page: 'hosts';
-      readonly all: number;
-      readonly rows: readonly HostLine[];
-      readonly hosts: readonly HostView[];
-      readonly columns: HostColumns;
-    };
+  | PageRows<'jobs', JobView>
+  | PageRows<'pending', PendingView>
+  | (PageRows<'hosts', HostLine, HostColumns> & { readonly hosts: readonly HostView[] });
 
 /** Filters and sorts everything; the screen decides which part of it is shown. */
 export function selectPage(state: WatchState, view: ClusterView): Selection {
