@@ -36,14 +36,12 @@ export const classesShape = object(
 );
 export type Classes = ValueOf<typeof classesShape>;
 
-const PLAIN_GLYPHS = { dot: '·', degree: '°' };
-
 function figureText({ type, of, facts }: Figure, subject: Subject): string {
   const value = of(subject);
   if (typeof value !== 'number' || type.kind !== 'number') return value === null ? 'unknown' : String(value);
   const isCounted = facts.some(({ byGridEngine }) => byGridEngine?.(subject) === true);
   const { isShare } = type;
-  return (isCounted ? '~' : '') + formatValue(value, type.of ?? PLAIN, { isShare, isCounted }, PLAIN_GLYPHS);
+  return (isCounted ? '~' : '') + formatValue(value, type.of ?? PLAIN, { isShare, isCounted });
 }
 
 function templateText(template: Template, subject: Subject): string {
@@ -117,7 +115,7 @@ export interface ClassCount {
 
 /** Counts the tasks of each class, without keeping the classes of each task. */
 export class ClassCounts {
-  private readonly counts = new Map<Rule, { count: number; readonly task: number | null; readonly finding: Finding }>();
+  private readonly counts = new Map<Rule, ClassCount>();
 
   constructor(private readonly judges: Judges) {}
 
@@ -127,9 +125,8 @@ export class ClassCounts {
     const subject = subjectOf(records, this.judges.kindOf(first));
     for (const rule of this.judges.rules.rules) {
       if (isOf(rule, subject) !== true) continue;
-      const known = this.counts.get(rule);
-      if (known !== undefined) known.count += 1;
-      else this.counts.set(rule, { count: 1, task: first.task_id, finding: findingOf(rule, subject) });
+      const known = this.counts.get(rule) ?? { count: 0, task: first.task_id, finding: findingOf(rule, subject) };
+      this.counts.set(rule, { ...known, count: known.count + 1 });
     }
   }
 

@@ -1,5 +1,4 @@
 import { formatQuantity, type QuantityUnit } from '../format/quantity';
-import type { Glyphs } from '../screen/screen';
 import { formatBytes, formatCount, formatNumber } from '../format/units';
 import { ExpressionError } from './expression-error';
 
@@ -72,20 +71,21 @@ const OF_UNITS: Readonly<Partial<Record<QuantityUnit, LiteralUnit>>> = {
 /** The dimension of a field or metric, and the factor to the units of rules, where a percentage is a share. */
 export const dimensionOf = (unit: QuantityUnit): LiteralUnit => OF_UNITS[unit] ?? { of: PLAIN, factor: 1 };
 
+const PLAIN_GLYPHS = { dot: '·', degree: '°' };
+
 /** A value for people. `isShare`: as percent; `isCounted`: Grid Engine's figure. */
 export function formatValue(
   value: number,
   dimension: Dimension,
   { isShare, isCounted }: { readonly isShare: boolean; readonly isCounted: boolean },
-  glyphs: Pick<Glyphs, 'degree' | 'dot'>,
 ): string {
-  if (isShare) return formatQuantity(value * 100, 'percent', glyphs);
+  if (isShare) return formatQuantity(value * 100, 'percent', PLAIN_GLYPHS);
   // Lower bounds are rounded down, as on every screen.
   const rounded = isCounted ? 'nearest' : 'down';
   if (sameDimension(dimension, BYTES)) return `${value < 0 ? '-' : ''}${formatBytes(Math.abs(value), rounded)}`;
   const unit = (['seconds', 'byte_seconds', 'joules'] as const).find((name) =>
     sameDimension(dimensionOf(name).of, dimension),
   );
-  if (unit !== undefined) return formatQuantity(value, unit, glyphs);
+  if (unit !== undefined) return formatQuantity(value, unit, PLAIN_GLYPHS);
   return Number.isInteger(value) ? formatCount(value) : formatNumber(value);
 }
