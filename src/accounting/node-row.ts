@@ -1,3 +1,4 @@
+import { isoTime, isoTimeOrNull } from '../base/iso-time';
 import { check, checkJson, fail, integer, LAST_MS, nullable, object, oneOf, refined, string } from '../base/shape';
 import {
   failingSourcesShape,
@@ -50,7 +51,6 @@ export function nodeRow(status: NodeStatus): Readonly<Record<string, string | nu
 }
 
 const toFlag = (value: number | null): boolean | null => (value === null ? null : value === 1);
-const toTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /** The readable rows as heartbeats, in their order: hosts can write anything into PostgreSQL. */
 export function nodeHeartbeats(rows: readonly object[]): readonly NodeHeartbeat[] {
@@ -63,9 +63,9 @@ export function nodeHeartbeats(rows: readonly object[]): readonly NodeHeartbeat[
       disabled: value.disabled === 1,
       listener: toFlag(value.listener),
       clock_synchronised: toFlag(value.clock_synchronised),
-      waiting_since: toTime(value.waiting_since),
-      last_job_at: toTime(value.last_job_at),
-      heartbeat_at: new Date(value.heartbeat_at).toISOString(),
+      waiting_since: isoTimeOrNull(value.waiting_since),
+      last_job_at: isoTimeOrNull(value.last_job_at),
+      heartbeat_at: isoTime(value.heartbeat_at),
       clock_offset_seconds: offset === null ? null : offset / 1000,
     };
   });

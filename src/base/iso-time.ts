@@ -30,3 +30,6 @@ export function isoTime(time: number): string {
   const second = Math.floor(ofMinute / 1000);
   return `${textOfDay(day)}${MINUTES[minute] ?? ''}${SECONDS[second] ?? ''}${MILLISECONDS[ofMinute % 1000] ?? ''}`;
 }
+
+/** The same for a time that may be unknown. */
+export const isoTimeOrNull = (time: number | null): string | null => (time === null ? null : isoTime(time));

@@ -1,3 +1,4 @@
+import { isoTimeOrNull } from '../../base/iso-time';
 import type { RequestText } from '../../gridengine/qstat/job-list';
 import { readStartError } from '../../gridengine/qstat/scheduler-message';
 import type { Hold } from '../../live/holds';
@@ -280,7 +281,6 @@ export function unfinishedLine(job: UnfinishedJob, screen: Screen, lastRun: JobR
 
 /** An unfinished job as an object for JSON. */
 export function unfinishedAccount(job: UnfinishedJob): object {
-  const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
   return {
     cluster: job.cluster,
     job_id: job.job,
@@ -289,7 +289,7 @@ export function unfinishedAccount(job: UnfinishedJob): object {
     owner: job.owner,
     project: job.project,
     state: statesOf(job)[0] ?? 'waiting',
-    submitted_at: iso(job.submittedAt),
+    submitted_at: isoTimeOrNull(job.submittedAt),
     slots: job.slots,
     pe: job.pe,
     requests: job.requests,
@@ -299,7 +299,7 @@ export function unfinishedAccount(job: UnfinishedJob): object {
     running_tasks: job.running.map(({ task, state, startedAt, parts, vmem, maxvmem, cpuSeconds }) => ({
       task,
       state,
-      started_at: iso(startedAt),
+      started_at: isoTimeOrNull(startedAt),
       hosts: [...new Set(parts.map(({ host }) => host))],
       vmem_bytes: vmem,
       maxvmem_bytes: maxvmem,
@@ -307,7 +307,7 @@ export function unfinishedAccount(job: UnfinishedJob): object {
     })),
     held_by: job.holds,
     starts_after: job.predecessors.map(({ job: number }) => number),
-    not_before: iso(job.notBefore),
+    not_before: isoTimeOrNull(job.notBefore),
     errors: job.errors,
     reasons: job.reasons,
     fits_no_host: fitsNoHost(job),

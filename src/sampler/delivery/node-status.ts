@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { isoTimeOrNull } from '../../base/iso-time';
 import { packageVersion } from '../../base/package-root';
 import { checkJson, object, string } from '../../base/shape';
 import { clockIsSynchronised } from '../../native/libc';
@@ -25,8 +26,6 @@ export function ownHost({ state_dir: directory }: Pick<Settings, 'state_dir'>): 
   return stamp.ok ? stamp.value.host : hostname();
 }
 
-const timeOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-
 /**
  * This host's status, not counting the rows of the outbox up to `sent`, which are sent with it. null: the store is a
  * user's own, not the host's.
@@ -45,9 +44,9 @@ export function ownStatus(store: NodeStore, settings: Settings, sent = 0): NodeS
     listener: always ? runningListener(settings) !== null : null,
     clock_synchronised: clockIsSynchronised(),
     waiting,
-    waiting_since: timeOf(oldest),
+    waiting_since: isoTimeOrNull(oldest),
     refused,
-    last_job_at: timeOf(store.lastJobMs()),
+    last_job_at: isoTimeOrNull(store.lastJobMs()),
     failing_sources: store.failing(),
   };
 }
