@@ -18,7 +18,7 @@ import { runDirectoryName, type RunDescription } from '../job/run-description';
 import { newSeriesBuffer } from '../series/series-buffer';
 import { chooseSource } from '../source-settings';
 import { thisMachine } from '../peaks/slack';
-import type { FigurePart, JobMetrics, PartContext } from './part';
+import { readEvery, type FigurePart, type JobMetrics, type PartContext } from './part';
 
 export interface CgroupFigures extends FigurePart {
   /** Bounds of the footprint by the group's own count; null: no group. `ended`: no process of the job is left. */
@@ -39,7 +39,6 @@ export function cgroupFigures({ run, settings, series }: PartContext, found: Job
     found.origin === 'own' ? (new ProcessFiles(run.shepherdPid, { left: 0 }).memory()?.rssAnon ?? 0) * KIB : 0;
   let last: CgroupReading | null = null;
   let state = NO_FOOTPRINT;
-  let dueMs = 0;
   /** systemd removes a scope as soon as it is empty: what was in it after the last reading is not known. */
   let missed = false;
 
@@ -54,14 +53,7 @@ export function cgroupFigures({ run, settings, series }: PartContext, found: Job
 
   return {
     absolute: true,
-    look: ({ atMs, nowMs }) => {
-      if (nowMs < dueMs) return;
-      dueMs = nowMs + intervalMs;
-      read(atMs);
-    },
-    finish: () => {
-      read(Date.now());
-    },
+    ...readEvery(intervalMs, read),
     metrics: () => {
       if (last === null) return {};
       // If nothing had been killed at the last reading, something may have been later.

@@ -49,5 +49,20 @@ export interface FigurePart {
   readonly close?: () => void;
 }
 
+/** Reads every `intervalMs`, and once more at the end. */
+export function readEvery(intervalMs: number, read: (atMs: number) => void): Pick<FigurePart, 'look' | 'finish'> {
+  let dueMs = 0;
+  return {
+    look: ({ atMs, nowMs }) => {
+      if (nowMs < dueMs) return;
+      dueMs = nowMs + intervalMs;
+      read(atMs);
+    },
+    finish: () => {
+      read(Date.now());
+    },
+  };
+}
+
 export const pidsOf = ({ counters }: TickReadings): readonly number[] =>
   [...counters.keys()].map((id) => Number.parseInt(id, 10));

@@ -2,7 +2,7 @@ import { openPerf } from '../../sources/job/perf';
 import { perfEvents, perfFacts, perfMetricReadings } from '../../sources/job/perf-metrics';
 import { isUnavailable, THIS_MACHINE, type Reading } from '../../sources/source';
 import { chooseSource } from '../source-settings';
-import type { FigurePart, PartContext } from './part';
+import { readEvery, type FigurePart, type PartContext } from './part';
 
 /**
  * Perf counters of the job: on the shepherd, inherited by all processes that it starts from now on. The last reading
@@ -17,7 +17,6 @@ export function perfFigures({ run, settings, series }: PartContext): FigurePart 
     openPerf({ pid, includeSelf }, perfEvents(options), THIS_MACHINE);
   let opened = run.attached ? null : start(run.shepherdPid, false);
   let last: readonly Reading[] = [];
-  let dueMs = 0;
 
   function explain(): void {
     if (opened === null) return;
@@ -50,14 +49,7 @@ export function perfFigures({ run, settings, series }: PartContext): FigurePart 
         );
       }
     },
-    look: ({ atMs, nowMs }) => {
-      if (nowMs < dueMs) return;
-      dueMs = nowMs + intervalMs;
-      read(atMs);
-    },
-    finish: () => {
-      read(Date.now());
-    },
+    ...readEvery(intervalMs, read),
     metrics: () =>
       Object.fromEntries(last.filter(({ instance }) => instance === '').map(({ metric, value }) => [metric, value])),
     notes: () => notes,
