@@ -7,7 +7,8 @@ import type { MetricsAnswers } from '../accounting/metrics-answers';
 import type { Sessions } from '../access/sessions';
 import type { AnswerCache } from '../http/answer-cache';
 import type { RenderTurns } from '../http/render-turns';
-import { JSON_TYPE, type Body } from '../http/body';
+import { JSON_TYPE } from '../http/body';
+import type { Reply } from '../http/send';
 import type { LiveState } from '../live/live-state';
 import type { Parameters, Values } from './parameter';
 import type { Access } from '../access/access';
@@ -67,12 +68,8 @@ export interface RouteRequest<P extends Parameters> {
 }
 
 /** A successful answer: status 200, unless it leads to another page (303). */
-export interface RouteAnswer {
+export interface RouteAnswer extends Omit<Reply, 'status'> {
   readonly status?: 303;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body: Body;
-  /** Whole seconds. */
-  readonly maxAge: number;
 }
 
 /** One kind of request: the server and its description are made of the same table. */
