@@ -16,16 +16,21 @@ const MARGIN = 0.008;
 
 const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
 
+const endsOf = (runs: readonly ClassRun[]): readonly [from: number, to: number] => [
+  Date.parse(runs[0]?.ended_at ?? ''),
+  Date.parse(runs.at(-1)?.ended_at ?? ''),
+];
+
 /** Where a moment stands, 0 to 1 of the width. */
 function placer(runs: readonly ClassRun[]): (time: number) => number {
-  const [from, to] = [Date.parse(runs[0]?.ended_at ?? ''), Date.parse(runs.at(-1)?.ended_at ?? '')];
+  const [from, to] = endsOf(runs);
   return (time) => (to > from ? MARGIN + (1 - 2 * MARGIN) * ((time - from) / (to - from)) : 0.5);
 }
 
 const percent = (share: number): string => `${Number((share * 100).toFixed(2))}%`;
 
 function dates(runs: readonly ClassRun[]): Html {
-  const [from, to] = [Date.parse(runs[0]?.ended_at ?? ''), Date.parse(runs.at(-1)?.ended_at ?? '')];
+  const [from, to] = endsOf(runs);
   if (!(to > from))
     return html`<text x="50%" y="${HEIGHT - 12}" text-anchor="middle">${formatMinute(new Date(from))}</text>`;
   const days = to - from > 3 * DAY_MS;
