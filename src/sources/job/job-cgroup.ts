@@ -102,7 +102,8 @@ export function jobCgroup(
  * The group that our prolog made for a run, whether or not a process is in it any more; null: there is none whose memory
  * is counted.
  */
-export function ownGroup(key: string, root = '/sys/fs/cgroup'): JobCgroup | null {
+export function ownGroup(key: string): JobCgroup | null {
+  const root = '/sys/fs/cgroup';
   const directory = join(unifiedTop(root), JOBS_GROUP, key);
   if (existsSync(join(directory, 'memory.current'))) return { origin: 'own', directories: { version: 2, directory } };
   const of = (name: string): string | null => {
