@@ -1,3 +1,4 @@
+import { jsonIn } from './json-in';
 import { failure, success, type Result } from './result';
 
 /**
@@ -52,13 +53,8 @@ export function check<T>(shape: Shape<T>, value: unknown, what: string): Result<
 
 /** As `check`, for a value in JSON. Never throws. */
 export function checkJson<T>(shape: Shape<T>, json: string, what: string): Result<T> {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    return failure(`${what} is not JSON`);
-  }
-  return check(shape, value, what);
+  const value = jsonIn(json);
+  return value === undefined ? failure(`${what} is not JSON`) : check(shape, value, what);
 }
 
 export function number(least = -Number.MAX_VALUE, most = Number.MAX_VALUE): Shape<number> {
@@ -196,9 +192,10 @@ function ownMember(value: object, key: string): unknown {
   return Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
 }
 
-function anObject(value: unknown): object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : fail('is not an object');
-}
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const anObject = (value: unknown): object => (isObject(value) ? value : fail('is not an object'));
 
 export type Members = Readonly<Record<string, Shape<unknown>>>;
 type OptionalIn<M extends Members> = { [Name in keyof M]: M[Name] extends Optional<unknown> ? Name : never }[keyof M];

@@ -1,3 +1,5 @@
+import { jsonIn } from '../base/json-in';
+import { isObject } from '../base/shape';
 import type { AccountingLineProblem, AccountingRecord } from './accounting-record';
 import { epochToMs } from './epoch-time';
 import { withoutSecrets } from './qsub-options';
@@ -5,13 +7,7 @@ import { withoutReserved } from './reserved-usage';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {};
-}
+const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
 
 /** The members of one line. */
 class LineMembers {
@@ -54,13 +50,9 @@ class LineMembers {
  * `usage.eusage`, the first development versions in the line itself. Members without a value are left out there.
  */
 export function jsonAccountingLine(line: string): AccountingRecord | AccountingLineProblem {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(line);
-  } catch {
-    return { kind: 'malformed', detail: 'no valid JSON' };
-  }
-  if (!isFields(parsed)) return { kind: 'malformed', detail: 'no JSON object' };
+  const parsed = jsonIn(line);
+  if (parsed === undefined) return { kind: 'malformed', detail: 'no valid JSON' };
+  if (!isObject(parsed)) return { kind: 'malformed', detail: 'no JSON object' };
   const members = new LineMembers(parsed);
   if (members.count('job_number') === 0) return { kind: 'malformed', detail: 'no job_number' };
   if (members.text('owner') === '') return { kind: 'malformed', detail: 'no owner' };

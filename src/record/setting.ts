@@ -1,4 +1,4 @@
-import { boolean, fail, integer, map, number, oneOf, refined, string, type Shape } from '../base/shape';
+import { boolean, fail, integer, map, number, oneOf, refined, string, type Shape, isObject } from '../base/shape';
 
 /** One key of `qmemacct.toml`: its default, what may be written there, and what it is for. */
 export interface Setting<T> {
@@ -105,10 +105,7 @@ function table<T>(values: Shape<T>): Shape<Readonly<Record<string, T>>> {
   const members = map(values, { key: /^/, what: 'name', most: Infinity });
   return {
     ...members,
-    read: (value) =>
-      typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
-        ? members.read(value)
-        : fail('is not a table'),
+    read: (value) => (isObject(value) && !(value instanceof Date) ? members.read(value) : fail('is not a table')),
   };
 }
 

@@ -1,3 +1,4 @@
+import { jsonIn } from '../../base/json-in';
 import { DAY_MS } from '../../base/units';
 import { AMOUNT_SORTS, type AmountSort } from '../sorts';
 import type { RecordsQuery } from '../store';
@@ -31,12 +32,8 @@ export interface DayList {
 }
 
 function numbersOf(text: string): readonly number[] | null {
-  try {
-    const list: unknown = JSON.parse(text);
-    return Array.isArray(list) && list.every((item): item is number => typeof item === 'number') ? list : null;
-  } catch {
-    return null;
-  }
+  const list = jsonIn(text);
+  return Array.isArray(list) && list.every((item): item is number => typeof item === 'number') ? list : null;
 }
 
 /** `amounts` and `ids`: JSON lists, as they are stored; null: damaged, so that the day's records must be read. */

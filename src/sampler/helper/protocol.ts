@@ -1,3 +1,4 @@
+import { jsonIn } from '../../base/json-in';
 import { MIB } from '../../base/units';
 import { isUnavailable, type Reading, type Unavailable } from '../../sources/source';
 
@@ -33,12 +34,8 @@ export function answerLine(id: number, answer: readonly Reading[] | Unavailable)
 }
 
 function parseObject(line: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
+  const value = jsonIn(line);
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
 }
 
 const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

@@ -1,3 +1,4 @@
+import { jsonIn } from '../../base/json-in';
 import { MIB } from '../../base/units';
 import type { OomKill } from '../../sources/events/oom-kills';
 import type { Reading } from '../../sources/source';
@@ -66,12 +67,7 @@ const number = (value: unknown): number => (isNumber(value) ? value : 0);
 
 /** A reply from one line; null: not one (of a newer version, or torn). */
 export function decodeReply(line: string): Reply | null {
-  let data: unknown;
-  try {
-    data = JSON.parse(line);
-  } catch {
-    return null;
-  }
+  const data = jsonIn(line);
   if (!Array.isArray(data)) return decodeObject(data);
   const [kind, at, pid, ...rest] = data as readonly unknown[];
   if (!isNumber(at) || !isNumber(pid)) return null;
@@ -119,12 +115,7 @@ function decodeAccount(values: readonly unknown[]): ExitAccount | null {
 
 /** A request from one line; null: not one. */
 export function decodeRequest(line: string): Request | null {
-  let data: unknown;
-  try {
-    data = JSON.parse(line);
-  } catch {
-    return null;
-  }
+  const data = jsonIn(line);
   if (typeof data !== 'object' || data === null) return null;
   const { kind, id, source, pids: list } = data as Readonly<Record<string, unknown>>;
   const pids = Array.isArray(list) && list.every((item) => typeof item === 'number') ? list : null;
