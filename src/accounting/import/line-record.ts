@@ -1,4 +1,4 @@
-import { isoTime } from '../../base/iso-time';
+import { isoTimeOrNull } from '../../base/iso-time';
 import { AFTER_SIGNAL, failedCode } from '../../gridengine/failed-code';
 import { clipText } from '../../record/clip';
 import { NOT_SEEN } from '../../record/coverage';
@@ -115,7 +115,6 @@ export function requestsOfLine(line: PlacedLine, rules: RequestRules): LineReque
   return lineRequests(line.category, line.slots, rules);
 }
 
-const iso = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
 const orNull = (text: string): string | null => (text === '' ? null : text);
 
 interface LineContext {
@@ -147,9 +146,9 @@ export function recordOfLine(line: PlacedLine, context: LineContext): JobRecord 
     account: orNull(clipText(line.account)),
     slots: line.slots > 0 ? line.slots : null,
     host_slots: lineHostSlots(line),
-    submitted_at: iso(line.submissionTimeMs),
-    started_at: iso(line.startTimeMs),
-    ended_at: iso(line.endTimeMs),
+    submitted_at: isoTimeOrNull(line.submissionTimeMs),
+    started_at: isoTimeOrNull(line.startTimeMs),
+    ended_at: isoTimeOrNull(line.endTimeMs),
     exit_status: isEmptyReport(line) ? null : line.exitStatus,
     signal: lineSignal(line),
     failed: line.failed,
