@@ -1,4 +1,18 @@
-import { fail, list, map, name, number, object, oneOf, refined, string, type Shape, type ValueOf } from '../base/shape';
+import { isLoopback } from '../base/loopback';
+import {
+  fail,
+  list,
+  map,
+  name,
+  number,
+  object,
+  oneOf,
+  refined,
+  string,
+  type Shape,
+  type ValueOf,
+  isObject,
+} from '../base/shape';
 import type { Setting } from './setting';
 
 /** Where exports are pushed to: the tables [[export]] of the configuration. */
@@ -35,8 +49,6 @@ const members = object(MEMBERS);
 /** A sink as the configuration has it; `interval` in s. */
 export type SinkSettings = ValueOf<typeof members>;
 
-const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;
-
 function addressProblem({ kind, address, user, credentials }: SinkSettings): string | null {
   const url = URL.canParse(address) ? new URL(address) : null;
   const isGraphite = kind.startsWith('graphite');
@@ -50,7 +62,7 @@ function addressProblem({ kind, address, user, credentials }: SinkSettings): str
   }
   if (kind === 'elasticsearch' && !/^\/[a-z0-9][a-z0-9._-]*$/.test(url.pathname))
     return 'names no index: write http(s)://HOST[:PORT]/INDEX, in lower case';
-  if (credentials !== '' && url.protocol === 'http:' && !LOOPBACK.test(url.hostname))
+  if (credentials !== '' && url.protocol === 'http:' && !isLoopback(url.hostname))
     return 'would carry the secret of "credentials" readable over the network: write https://';
   return null;
 }
@@ -70,7 +82,7 @@ function problemOf(sink: SinkSettings): string | null {
 const ONE: Shape<SinkSettings> = {
   schema: { type: 'object' },
   read: (value) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail('is not a table');
+    if (!isObject(value)) return fail('is not a table');
     const unknown = Object.keys(value).find((key) => !Object.hasOwn(MEMBERS, key));
     if (unknown !== undefined)
       return fail(`has the unknown key "${unknown}" (known are ${Object.keys(MEMBERS).join(', ')})`);

@@ -1,3 +1,4 @@
+import { isLoopback } from '../../base/loopback';
 import { holdsPassword, withoutPassword } from '../../record/postgres-url';
 import { StoreError } from '../store-error';
 
@@ -30,12 +31,10 @@ function decoded(text: string): string | null {
   }
 }
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
-
 /** The mode if the URL names none: on the way to another host anyone could pose as the server. */
 function usualMode(host: string): SslMode {
   if (host.startsWith('/')) return 'disable';
-  return LOOPBACK.test(host) ? 'prefer' : 'verify-full';
+  return isLoopback(host) ? 'prefer' : 'verify-full';
 }
 
 /**

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { isLoopback } from '../../base/loopback';
 import type { Command } from 'commander';
 import { LimitedLog } from '../../base/log-limit';
 import { liveCell } from '../../live/poll-tools';
@@ -57,11 +58,9 @@ function addressesOf(
   return addresses;
 }
 
-const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
-
 /** Warns if anyone on the network can see all jobs. */
 function warnOfOpenness(addresses: readonly ListenAddress[], settings: Settings, terminal: Terminal): void {
-  const open = addresses.find((one) => one.kind === 'tcp' && !LOOPBACK.test(one.address));
+  const open = addresses.find((one) => one.kind === 'tcp' && !isLoopback(one.address));
   if (open !== undefined && settings.serve_names === 'all' && settings.visibility === 'all')
     warn(
       terminal,

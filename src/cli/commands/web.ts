@@ -1,3 +1,4 @@
+import { isLoopback } from '../../base/loopback';
 import type { Command } from 'commander';
 import { check } from '../../base/shape';
 import { loadSettings } from '../../record/settings';
@@ -19,12 +20,10 @@ export function register(command: Command, context: CommandContext): void {
     .action(commandAction<WebOptions>(context, printLink));
 }
 
-const LOOPBACK = /^http:\/\/(?:127\.|localhost|\[::1\])/;
-
 /** If the server listens on its own host only: how to reach it from another host. */
 function tunnel(url: string): readonly string[] {
-  if (!LOOPBACK.test(url)) return [];
-  const { host, port } = new URL(url);
+  const { host, hostname, port } = new URL(url);
+  if (!isLoopback(hostname)) return [];
   return [`It works on this host only; from another: ssh -L ${port}:${host} HOST, with this host's name`];
 }
 
