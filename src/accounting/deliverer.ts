@@ -1,3 +1,4 @@
+import { codeOf } from '../base/error-code';
 /**
  * The process that carries records into the accounting DB, without root: the sampler starts it with the uid of
  * `deliver_as` and writes `{"id": ROW, "record": {...}}` lines to its stdin. For each line it answers
@@ -18,6 +19,7 @@ import type { AccountingStore, MergeOutcome } from './store';
 import { check } from '../base/shape';
 import { nodeStatusShape, type NodeStatus } from '../record/node-status';
 import { parseRecord, type JobRecord } from '../record/record';
+import { jsonIn } from '../base/json-in';
 import { printable } from '../base/printable';
 
 const ROWS_PER_TRANSACTION = 500;
@@ -41,12 +43,8 @@ function unusable(id: RowId, error: string): Answer {
 
 function parseLine(line: Line): Row {
   if (line === TOO_LONG) return unusable(null, 'the line is too long');
-  let row: unknown;
-  try {
-    row = JSON.parse(line);
-  } catch {
-    return unusable(null, 'the line is not JSON');
-  }
+  const row = jsonIn(line);
+  if (row === undefined) return unusable(null, 'the line is not JSON');
   if (typeof row !== 'object' || row === null) return unusable(null, 'the line has no id');
   if ('node' in row) {
     const node = check(nodeStatusShape, row.node, "the host's status");
@@ -80,7 +78,7 @@ function reply(answers: readonly Answer[]): void {
       at += writeSync(1, text, at);
     } catch (error) {
       // The pipe is full, and our parent left it non-blocking.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      if (codeOf(error) !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
   }

@@ -19,11 +19,6 @@ export class StoreError extends UserError {
 /** Why a store can't be used, as in StoreError. */
 export type Fault = Readonly<Record<'reason' | 'hint', string>> & { readonly retry: boolean };
 
-/** The code of an error of Node, of SQLite or of PostgreSQL; empty: it has none. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
-
 /** A stored record that can't be read back: of an unknown form, or cut off. */
 export class DamagedRecord extends Error {
   constructor(problem: string) {

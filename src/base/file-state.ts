@@ -1,4 +1,5 @@
 import { accessSync, statSync } from 'node:fs';
+import { codeOf } from './error-code';
 
 /** A text that differs once a file has changed, come or gone; if stat fails, the error's code ("ENOENT"). */
 export function fileState(path: string): string {
@@ -6,7 +7,7 @@ export function fileState(path: string): string {
     const { dev, ino, size, mtimeMs, ctimeMs } = statSync(path);
     return [dev, ino, size, mtimeMs, ctimeMs].join(':');
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? 'unknown';
+    return codeOf(error) || 'unknown';
   }
 }
 
@@ -16,7 +17,7 @@ export function accessFault(path: string, mode: number): string | null {
     accessSync(path, mode);
     return null;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? 'unknown';
+    return codeOf(error) || 'unknown';
   }
 }
 

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { codeOf } from './error-code';
 import { UserError } from './user-error';
 
 export class UnreadError extends UserError {
@@ -26,7 +27,7 @@ export function readUntrusted(path: string, maxBytes: number, believed: Readonly
   try {
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch (error) {
-    return fail(errorCode(error));
+    return fail(codeOf(error) || String(error));
   }
   try {
     const status = fstatSync(descriptor);
@@ -37,7 +38,7 @@ export function readUntrusted(path: string, maxBytes: number, believed: Readonly
     return bytes;
   } catch (error) {
     if (error instanceof UnreadError) throw error;
-    return fail(errorCode(error));
+    return fail(codeOf(error) || String(error));
   } finally {
     closeSync(descriptor);
   }
@@ -68,8 +69,4 @@ function readAtMost(descriptor: number, limit: number): Buffer {
     total += length;
   }
   return Buffer.concat(chunks, total);
-}
-
-function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
 }

@@ -1,5 +1,6 @@
 import { constants, lstatSync, openSync, readlinkSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
+import { codeOf } from './error-code';
 import { UserError } from './user-error';
 
 /**
@@ -76,6 +77,9 @@ export function untrusted(path: string, trusted: ReadonlySet<number> = ROOT_ALON
   }
 }
 
+/** The same if we are root; null for anyone else, who has only themselves to harm. */
+export const untrustedForRoot = (path: string): string | null => (process.geteuid?.() === 0 ? untrusted(path) : null);
+
 /** Root would trust something that it must not trust. */
 export class UntrustedError extends UserError {
   constructor(
@@ -89,7 +93,7 @@ export class UntrustedError extends UserError {
 
 /** Throws UntrustedError, about `what`, if we are root and others could replace the `path` that we have just made. */
 export function requireOwnPath(path: string, what: string): void {
-  const reason = process.geteuid?.() === 0 ? untrusted(path) : null;
+  const reason = untrustedForRoot(path);
   if (reason !== null)
     throw new UntrustedError(
       what,
@@ -103,12 +107,12 @@ export function requireOwnPath(path: string, what: string): void {
  * or UntrustedError for a link that somebody else could have put there if we are root.
  */
 export function openOutput(path: string, flags = constants.O_CREAT | constants.O_TRUNC): number {
-  const reason = process.geteuid?.() === 0 ? untrusted(resolve(path)) : null;
+  const reason = untrustedForRoot(resolve(path));
   const follow = reason === null ? 0 : constants.O_NOFOLLOW;
   try {
     return openSync(path, constants.O_WRONLY | flags | follow, 0o666);
   } catch (error) {
-    if (reason === null || (error as NodeJS.ErrnoException).code !== 'ELOOP') throw error;
+    if (reason === null || codeOf(error) !== 'ELOOP') throw error;
     throw new UntrustedError(path, `it is a link, and ${reason}`, 'name the file itself');
   }
 }

@@ -1,6 +1,7 @@
 import { closeSync, constants, fchmodSync, fstatSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { codeOf } from '../base/error-code';
 import { homeDirectory } from '../base/user-name';
 
 /** Whether a directory, or the target of a link, is this user's, and nobody else may write to it. */
@@ -18,7 +19,7 @@ function makeOwn(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {

@@ -1,10 +1,11 @@
 import { accessSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { codeOf } from '../base/error-code';
 import { warn } from '../base/log';
 import { nearestName } from '../base/nearest-name';
 import { check, object } from '../base/shape';
 import { parseToml, toToml } from '../base/toml';
-import { untrusted } from '../base/trusted-path';
+import { untrusted, untrustedForRoot } from '../base/trusted-path';
 import { UserError, reasonOf } from '../base/user-error';
 import type { Setting } from './setting';
 import { SETTINGS } from './settings-table';
@@ -77,7 +78,7 @@ export function parseSettings(text: string, path: string): Settings {
   return { ...DEFAULT_SETTINGS, ...(Object.fromEntries(given) as Partial<Settings>) };
 }
 
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+const isMissing = (error: unknown): boolean => codeOf(error) === 'ENOENT';
 
 /** Throws SettingsError if a file is missing that was named explicitly; only the usual one may be missing. */
 export function requireNamedSettings(path: string): void {
@@ -135,7 +136,7 @@ function ordersIn(settings: Settings): { readonly orders: readonly string[]; rea
 
 /** For root, drops such orders if others could have written them, and says so in the system log. */
 function withoutForeignOrders(path: string, settings: Settings): Settings {
-  const reason = process.geteuid?.() === 0 ? untrusted(resolve(path)) : null;
+  const reason = untrustedForRoot(resolve(path));
   if (reason === null) return settings;
   const { orders, without } = ordersIn(settings);
   if (orders.length === 0) return settings;

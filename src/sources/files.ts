@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, readlinkSync, readSync, readdirSync, statSync } from 'node:fs';
+import { codeOf } from '../base/error-code';
 import { MIB } from '../base/units';
 import { opened, unavailable, type OpenSource, type Reading, type Unavailable } from './source';
 
@@ -84,7 +85,7 @@ export function whyUnreadable(path: string): Unavailable {
     closeSync(openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
     return unavailable(`${path} holds nothing usable`);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    const code = codeOf(error) || 'unknown error';
     if (code === 'ENOENT' || code === 'ENOTDIR') return unavailable(`no ${path}`);
     if (code === 'EACCES' || code === 'EPERM')
       return unavailable(`${path}: permission denied`, 'run the hooks as root (root@ in the prolog)');

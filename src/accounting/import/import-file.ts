@@ -1,3 +1,4 @@
+import { codeOf } from '../../base/error-code';
 import { UserError } from '../../base/user-error';
 import type { RequestRules } from '../../record/request-rules';
 import type { HistoryStore, ImportedFile } from '../history-store';
@@ -252,6 +253,5 @@ async function importFrom(
 
 /** Whether an error is the store's or a bug: all but errors of the file system and of zlib. */
 function isOurs(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return typeof code !== 'string' || !/^(E[A-Z0-9]+|Z_[A-Z_]+)$/.test(code);
+  return !/^(E[A-Z0-9]+|Z_[A-Z_]+)$/.test(codeOf(error));
 }

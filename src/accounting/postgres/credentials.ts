@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { codeOf } from '../../base/error-code';
 import { StoreError } from '../store-error';
 
 /** Server, database and user that a password is for. */
@@ -39,7 +40,7 @@ export function readPassword(path: string, whose: Login): string | null {
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? '';
+    const code = codeOf(error);
     throw new StoreError(
       path,
       `the credentials can't be read (${code})`,

@@ -1,4 +1,5 @@
-import { codeOf, StoreError, type Fault } from '../store-error';
+import { codeOf } from '../../base/error-code';
+import { StoreError, type Fault } from '../store-error';
 
 const DOWN: Fault = {
   reason: 'the server does not answer',

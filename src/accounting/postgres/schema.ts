@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { packageRoot } from '../../base/package-root';
 import { listMigrations, refuseNewer } from '../migrations';
-import { codeOf, StoreError } from '../store-error';
+import { StoreError } from '../store-error';
 import type { Connection, Transaction } from './connect';
 import { isNotAllowed } from './faults';
 

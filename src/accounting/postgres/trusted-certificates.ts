@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { codeOf } from '../../base/error-code';
 import { StoreError } from '../store-error';
 
 /** Where systems keep the certificates that they trust, as one file. */
@@ -32,7 +33,7 @@ export function certificatesIn(path: string, location: string): string {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     const hint = 'let everybody read it, or correct "accounting"';
     throw new StoreError(location, `its sslrootcert ${path} can't be read (${code})`, hint, false, error);
   }

@@ -1,3 +1,4 @@
+import { codeOf } from '../../base/error-code';
 import { MIB } from '../../base/units';
 import { openForReading } from './database/open';
 
@@ -13,8 +14,7 @@ export function sqliteDamage(path: string, most = MOST_BYTES): string | null {
     const said = String(db.pragma('quick_check(1)', { simple: true }));
     return said === 'ok' ? null : (said.split('\n').at(-1) ?? said);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CORRUPT'))
-      return error.message;
+    if (error instanceof Error && codeOf(error).startsWith('SQLITE_CORRUPT')) return error.message;
     throw error;
   } finally {
     db.close();

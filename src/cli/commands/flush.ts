@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { untrustedForRoot } from '../../base/trusted-path';
 import type { Command } from 'commander';
 import { monotonicMs } from '../../base/monotonic';
 import { reasonOf } from '../../base/user-error';
@@ -16,7 +17,7 @@ import { commandAction, type CommandContext, type GlobalOptions, CommandError, E
 import { parseTimeArgument } from '../arguments';
 import { textOrJson, warn, writeLines } from '../output';
 import { makePrivateState } from '../run/private-state';
-import { ownPathFault, ownStorePath } from '../stores/stores';
+import { ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 interface FlushOptions extends GlobalOptions {
@@ -51,7 +52,7 @@ function statesOf(config: string, terminal: Terminal): readonly Settings[] {
   const own = join(dirname(accounting), 'run-state');
   return [
     ...(ownerOf(site.state_dir) === uid ? [loadHostSettings(config)] : []),
-    ...(own !== site.state_dir && ownerOf(own) === uid && ownPathFault(own) === null
+    ...(own !== site.state_dir && ownerOf(own) === uid && untrustedForRoot(own) === null
       ? [makePrivateState(own, { cluster: privateCluster('run'), accounting }).settings]
       : []),
   ];

@@ -1,5 +1,6 @@
 import { accessSync, closeSync, constants, existsSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { Option, type Command } from 'commander';
 import { openOutput } from '../../base/trusted-path';
 import { reasonOf } from '../../base/user-error';
@@ -130,7 +131,7 @@ function requireWritable(path: string): void {
     else accessSync(dirname(resolve(path)), constants.W_OK | constants.X_OK);
   } catch (error) {
     // ENXIO: a FIFO that nobody reads yet.
-    if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw usageError(reportProblem(path, error));
+    if (codeOf(error) !== 'ENXIO') throw usageError(reportProblem(path, error));
   }
 }
 

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { checkJson } from '../../base/shape';
 import { reasonOf } from '../../base/user-error';
 import { serialise } from '../../gridengine/configuration';
@@ -41,7 +42,7 @@ function textIfThere(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return null;
     throw error;
   }
 }
@@ -62,7 +63,7 @@ export function readHistory(directory: string): readonly Change[] {
         return changes?.ok === true ? changes.value : [];
       });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (codeOf(error) === 'ENOENT') return [];
     throw new CommandError(
       `${directory}: the old texts can't be read (${reasonOf(error)}); run this as the user who installed, or give --backup DIR`,
       EXIT.unavailable,

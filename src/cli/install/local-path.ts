@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { networkFilesystem } from '../../accounting/network-filesystem';
 import { untrusted } from '../../base/trusted-path';
 
@@ -9,7 +10,7 @@ function existing(path: string): string {
     try {
       return realpathSync(here);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (codeOf(error) !== 'ENOENT') throw error;
     }
 }
 

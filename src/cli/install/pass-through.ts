@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { RUN_NAME } from '../../sampler/job/run-directory';
 import { setMode } from '../../base/set-owner';
 import { readText } from '../../sources/files';
@@ -32,7 +33,7 @@ export function writePassThrough(prefix: string, source: string, conf: HookConf)
   try {
     renameSync(directory, old);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
   }
   renameSync(fresh, directory);
   rmSync(old, { recursive: true, force: true });

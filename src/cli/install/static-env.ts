@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
+import { codeOf } from '../../base/error-code';
 import { loaderReason } from './elf';
 import { untrusted } from '../../base/trusted-path';
 
@@ -26,7 +27,7 @@ export function unsafeEnv(path: string): string | null {
     const reason = untrusted(path) ?? loaderReason(path);
     if (reason !== null) return reason;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'is not there' : "can't be read";
+    return codeOf(error) === 'ENOENT' ? 'is not there' : "can't be read";
   }
   return clearsEnvironment(path) ? null : 'does not start a shell with an empty environment, as "env -i" does';
 }

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { codeOf } from '../../base/error-code';
 import {
   closeSync,
   copyFileSync,
@@ -125,7 +126,7 @@ export function writeVersion(version: Version): void {
         renameSync(fresh, version.directory);
         return;
       } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
+        const code = codeOf(error);
         if (attempt > 0 || (code !== 'ENOTEMPTY' && code !== 'EEXIST' && code !== 'ENOTDIR')) throw error;
         if (isIntact(version)) return;
         const damaged = join(prefix, `.${version.name}.${suffix}.damaged`);

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { codeOf } from '../../base/error-code';
 import { DAY_MS } from '../../base/units';
 import { groupBy } from '../../base/group-by';
 import { logChanges } from '../../base/log';
@@ -80,7 +81,7 @@ export class AskedJobs {
       if (found.ok) return found.value;
       this.lost(found.error);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.lost(`${this.path}: ${reasonOf(error)}`);
+      if (codeOf(error) !== 'ENOENT') this.lost(`${this.path}: ${reasonOf(error)}`);
     }
     return [];
   }

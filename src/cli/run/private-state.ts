@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import type { childrenUsage } from '../../native/libc';
 import { privateCluster } from '../../record/job-name';
 import { replaceFile } from '../../base/replace-file';
@@ -81,7 +82,7 @@ export function takeJobNumber(state: PrivateState): { readonly job: number; read
     try {
       mkdirSync(spool, { mode: 0o700 });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
+      if (codeOf(error) === 'EEXIST') continue;
       throw error;
     }
     replaceFile(counter, `${job}\n`, 0o600);

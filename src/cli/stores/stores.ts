@@ -1,9 +1,10 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { denialOf, type Denial } from '../../accounting/sqlite/database/denied';
 import type { AccountingReader, RecordFilter } from '../../accounting/store';
 import { StoreError } from '../../accounting/store-error';
-import { untrusted } from '../../base/trusted-path';
+import { untrustedForRoot } from '../../base/trusted-path';
 import { UserError, reasonOf } from '../../base/user-error';
 import { homeDirectory } from '../../base/user-name';
 import { isPostgresUrl } from '../../record/postgres-url';
@@ -34,14 +35,12 @@ export function ownStorePath(env: Terminal['env']): string {
   return join(isAbsolute(state) ? state : join(homeDirectory(env), '.local', 'state'), 'qmemacct', 'accounting.db');
 }
 
-/** Why root must not write there: with a user's HOME (`sudo -E`), the user could redirect the path; null: it may. */
-export const ownPathFault = (path: string): string | null => (process.geteuid?.() === 0 ? untrusted(path) : null);
-
 /** Like `ownStorePath`, but makes the directory if it is missing. Throws UserError. */
 export function madeOwnStorePath(env: Terminal['env']): string {
   const path = ownStorePath(env);
   const directory = dirname(path);
-  const fault = ownPathFault(path);
+  // With a user's HOME (`sudo -E`), the user could redirect root.
+  const fault = untrustedForRoot(path);
   if (fault !== null)
     throw new UserError(`${directory}: ${fault}, and could lead root elsewhere`, {
       hint: "set HOME to root's own",
@@ -184,7 +183,7 @@ export async function openStores(choices: readonly StoreChoice[], open: OpenRead
       else readers.push(reader);
       opened.push(choice.path);
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
+      const code = codeOf(error);
       const absent = code === 'ENOENT' || code === 'ENOTDIR';
       let alsoTried = '';
       if (site !== undefined && choice.whose === 'site') {
@@ -263,7 +262,7 @@ export async function commandStores(
     const { reader, says } = await gridEngine(settings, env);
     return { ...stores, readers: [reader, ...stores.readers], problems: [says] };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return { ...stores, problems: missed };
+    if (codeOf(error) !== 'EACCES') return { ...stores, problems: missed };
     const unreadable = `Grid Engine's own accounting can't be read: ${reasonOf(error)}`;
     return { ...stores, problems: [missingText({ path: accounting, whose: 'site' }), unreadable] };
   }

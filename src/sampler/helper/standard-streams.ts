@@ -1,4 +1,5 @@
 import { readSync, writeFileSync, writeSync } from 'node:fs';
+import { codeOf } from '../../base/error-code';
 import { usableSettings } from '../../record/settings';
 import { serve, type Served } from './serve';
 
@@ -56,6 +57,6 @@ export function serveStandardStreams(settingsPath: string, served: Omit<Served, 
       writeAll(1, line);
     });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+    if (codeOf(error) !== 'EPIPE') throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { listNames, readText } from '../../sources/files';
 import { JOBS_GROUP, processesIn, unifiedTop } from '../../sources/job/job-cgroup';
 import { OWN_GROUP } from './leave-job';
@@ -68,7 +69,7 @@ function moveProcess(pid: number, { top, origin }: Refuge): void {
       return;
     } catch (error) {
       // The process has ended meanwhile.
-      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return;
+      if (codeOf(error) === 'ESRCH') return;
     }
   }
 }
@@ -81,7 +82,7 @@ function emptyAndRemove(group: string, refuge: Refuge, depth = 0): boolean {
     rmdirSync(group);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return codeOf(error) === 'ENOENT';
   }
 }
 

@@ -1,3 +1,4 @@
+import { codeOf } from '../../base/error-code';
 import {
   closeSync,
   constants,
@@ -136,7 +137,7 @@ export class RunDirectory {
     try {
       lock = openSync(this.file('lock'), 'r+');
     } catch (error) {
-      return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+      return codeOf(error) === 'ENOENT';
     }
     try {
       return tryLock(lock);

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { number, object, type ValueOf } from '../../base/shape';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { TickReadings } from '../processes/tick';
@@ -65,7 +66,7 @@ export function openSampleStream(directory: string | null): SampleStream {
     try {
       writeSync(fd, toLine(readings, seen));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return;
+      if (codeOf(error) === 'EAGAIN') return;
       closeSync(fd);
       fd = null;
     }

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { codeOf } from '../../base/error-code';
 import { MIB } from '../../base/units';
 import { fileState } from '../../base/file-state';
 import { reasonOf } from '../../base/user-error';
@@ -46,7 +47,7 @@ function readTokens(path: string): readonly Buffer[] {
 }
 
 function hintOf(error: unknown): string {
-  const denied = (error as NodeJS.ErrnoException).code === 'EACCES';
+  const denied = codeOf(error) === 'EACCES';
   return denied ? '; chown it to the user of deliver_as, as whom the server runs' : '';
 }
 

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf } from '../../base/error-code';
 import { UserError, reasonOf } from '../../base/user-error';
 import { listenAddressText, listenAt, siteUrl, type ListenAddress } from './listen';
 
@@ -28,7 +29,7 @@ function listeningAt(server: Server, address: ListenAddress): ListenAddress {
 const isPort = ({ kind }: ListenAddress): boolean => kind === 'tcp';
 
 const isTaken = (address: ListenAddress, error: unknown): boolean =>
-  isPort(address) && error instanceof UserError && (error.cause as NodeJS.ErrnoException).code === 'EADDRINUSE';
+  isPort(address) && error instanceof UserError && codeOf(error.cause) === 'EADDRINUSE';
 
 /** One server for each wanted address. */
 export class Listening {

@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { codeOf } from '../../base/error-code';
 import { monotonicMs } from '../../base/monotonic';
 import { seekToEnd } from '../../native/libc';
 
@@ -38,7 +39,7 @@ export class OomKills {
         this.take(record.toString('utf8', 0, length));
       } catch (error) {
         // Some were overwritten before they were read: the next one comes.
-        if ((error as NodeJS.ErrnoException).code !== 'EPIPE') return;
+        if (codeOf(error) !== 'EPIPE') return;
       }
     }
   }

@@ -1,4 +1,5 @@
 import { readlinkSync } from 'node:fs';
+import { codeOf } from '../../base/error-code';
 import { readText } from '../files';
 import { parseNetDev } from '../node/network';
 import { metricsOf, unavailable, USUAL, type ProcessSource, type Reading, type Unavailable } from '../source';
@@ -28,7 +29,7 @@ function namespaceOf(proc: string, pid: number | 'self'): string | typeof DENIED
   try {
     return readlinkSync(`${proc}/${pid}/ns/net`);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
+    const code = codeOf(error);
     return code === 'EACCES' || code === 'EPERM' ? DENIED : null;
   }
 }

@@ -1,4 +1,5 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
+import { codeOf } from '../../base/error-code';
 import { memoryOfAnyThread, ProcessFiles } from '../proc/process-files';
 import {
   metricsOf,
@@ -90,7 +91,7 @@ function readSmaps(path: string, mostMaps: number): SharedMemory | Failure {
 }
 
 function failure(error: unknown): Failure {
-  const code = (error as NodeJS.ErrnoException).code;
+  const code = codeOf(error);
   return code === 'ENOENT' || code === 'ESRCH' ? 'gone' : 'unreadable';
 }
 

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { unavailable, type Unavailable } from '../source';
 import { plainName } from './names';
 
@@ -21,7 +22,7 @@ export function whyNotRunnable(words: readonly string[], fix: string): Unavailab
     accessSync(program, constants.X_OK);
     return null;
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code === 'ENOENT' ? `no ${program}` : `${program} can't be executed`;
+    const why = codeOf(error) === 'ENOENT' ? `no ${program}` : `${program} can't be executed`;
     return unavailable(why, fix);
   }
 }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { codeOf } from '../../base/error-code';
 import { MIB } from '../../base/units';
 import { Nvml } from '../../native/nvml';
 import { isFailure, NvmlCode } from '../../native/nvml-library';
@@ -152,8 +153,8 @@ function smiReader(path: string, timeoutSeconds: number): Reader {
       maxBuffer: 4 * MIB,
     });
     if (error !== undefined) {
-      const { code } = error as NodeJS.ErrnoException;
-      const why = code === 'ETIMEDOUT' ? `no answer within ${timeoutSeconds} s` : (code ?? error.message);
+      const code = codeOf(error);
+      const why = code === 'ETIMEDOUT' ? `no answer within ${timeoutSeconds} s` : code || error.message;
       return unavailable(`${path}: ${why}`);
     }
     // When one of several GPUs is lost, it prints the others and fails.

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, readSync, readlinkSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { parseIo, type ProcessIo } from './io';
 import { parseStat, type Stat } from './stat';
 import { parseStatm, type Statm } from './statm';
@@ -161,7 +162,7 @@ export class ProcessFiles {
       this.budget.left--;
       return use(opened);
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
+      const code = codeOf(error);
       if (code === 'EMFILE' || code === 'ENFILE') this.budget.left = 0;
       return null;
     }

@@ -1,6 +1,7 @@
+import { codeOf } from '../../../base/error-code';
 import type { Database } from 'better-sqlite3';
 import { SqliteError, UnusableSqlite } from '../../../native/sqlite';
-import { codeOf, DamagedRecord, StoreError, type Fault } from '../../store-error';
+import { DamagedRecord, StoreError, type Fault } from '../../store-error';
 import { denialOf, type StoreUse } from './denied';
 
 /** It may come from the settings, or be a command's argument. */

@@ -1,3 +1,4 @@
+import { codeOf } from '../../../base/error-code';
 import type { Database } from 'better-sqlite3';
 import {
   closeSync,
@@ -12,7 +13,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setMode } from '../../../base/set-owner';
-import { untrusted } from '../../../base/trusted-path';
+import { untrustedForRoot } from '../../../base/trusted-path';
 import { SqliteDatabase } from '../../../native/sqlite';
 import { nameClass } from '../../../record/name-class';
 import { migrate, requireNewestSchema } from '../../migrations';
@@ -40,7 +41,7 @@ export function isSafeFile(path: string): boolean {
   const directory = dirname(path);
   const place = statSync(directory);
   if (place.mode & OTHERS_WRITE) refuse(path, `everyone may write to ${directory}`, `chmod o-w ${directory}`);
-  const reason = process.geteuid?.() === 0 ? untrusted(path) : null;
+  const reason = untrustedForRoot(path);
   if (reason !== null) refuse(path, `root would trust it, and ${reason}`, 'deliver as its owner: set deliver_as');
   const file = lstatSync(path, { throwIfNoEntry: false });
   if (file === undefined) return false;
@@ -132,7 +133,7 @@ function create(path: string, mode: number): void {
     closeSync(file);
     linkSync(draft, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(draft, { force: true });
     rmSync(`${draft}-journal`, { force: true });
