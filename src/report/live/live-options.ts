@@ -62,17 +62,22 @@ function word(flags: string, help: string, words: readonly string[]): LiveOption
   };
 }
 
+/** How a flag is written in a URL, also without a value. */
+export const FLAG: Pick<LiveOption<boolean>, 'write' | 'schema' | 'read'> = {
+  write: 'true or false',
+  schema: { type: 'string', enum: ['', '1', 'true', '0', 'false'] },
+  read: (text) => (['', '1', 'true'].includes(text) ? true : ['0', 'false'].includes(text) ? false : null),
+};
+
 /** A flag: on the command line it has no value. */
-function flag(flags: string, help: string): LiveOption<boolean> {
-  return {
-    flags,
-    help,
-    wrong: 'is neither',
-    write: 'true or false',
-    schema: { type: 'string', enum: ['', '1', 'true', '0', 'false'] },
-    read: (text) => (['', '1', 'true'].includes(text) ? true : ['0', 'false'].includes(text) ? false : null),
-  };
-}
+const flag = (flags: string, help: string): LiveOption<boolean> => ({ flags, help, wrong: 'is neither', ...FLAG });
+
+/** How a share of a whole is written. */
+export const SHARE: Pick<LiveOption<number>, 'write' | 'schema' | 'read'> = {
+  write: 'a number of 0 to 1',
+  schema: { type: 'number', minimum: 0, maximum: 1 },
+  read: (text) => (/^\d(?:\.\d{1,9})?$/.test(text) && Number(text) <= 1 ? Number(text) : null),
+};
 
 const FILTER = {
   owner: names('-o, --owner <names>', 'jobs of these users: names and globs, "alice,bob*"'),
@@ -136,9 +141,7 @@ export const RISK_OPTIONS = {
     flags: '--share <part>',
     help: `jobs that use this share of their limit, growing or not (default: ${FULL_SHARE})`,
     wrong: 'is not a share',
-    write: 'a number of 0 to 1',
-    schema: { type: 'number', minimum: 0, maximum: 1 },
-    read: (text) => (/^\d(?:\.\d{1,9})?$/.test(text) && Number(text) <= 1 ? Number(text) : null),
+    ...SHARE,
   } satisfies LiveOption<number>,
 };
 

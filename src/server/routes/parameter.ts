@@ -1,6 +1,6 @@
 import { readSpan } from '../../base/units';
 import type { JobOrTask } from '../../live/unfinished-job';
-import type { LiveOption, LiveOptions } from '../../report/live/live-options';
+import { FLAG, SHARE, type LiveOption, type LiveOptions } from '../../report/live/live-options';
 import { LAST_MS, oneOf, type Schema } from '../../base/shape';
 
 /** A parameter in a request's path or query. `read` returns null for an invalid value. */
@@ -48,13 +48,17 @@ type OptionParameters<O extends LiveOptions> = {
   readonly [Name in keyof O]: (O[Name] extends LiveOption<infer T> ? Parameter<T> : never) & { readonly in: 'query' };
 };
 
+function queryOption<T>(
+  description: string,
+  { schema, write, read }: Pick<LiveOption<T>, 'schema' | 'write' | 'read'>,
+): QueryParameter<T> {
+  return { in: 'query', description, schema, expected: write, read };
+}
+
 /** Parameters made from options of the live commands. */
 export function queryOptions<O extends LiveOptions>(options: O): OptionParameters<O> {
   return Object.fromEntries(
-    Object.entries(options).map(([name, { help, schema, write, read }]) => [
-      name,
-      { in: 'query', description: help, schema, expected: write, read },
-    ]),
+    Object.entries(options).map(([name, option]) => [name, queryOption(option.help, option)]),
   ) as unknown as OptionParameters<O>;
 }
 
@@ -112,15 +116,7 @@ export function queryTime(description: string): QueryParameter<number> {
 }
 
 /** True: `all`, `all=1`, `all=true`; false: `all=0`, `all=false`. */
-export function queryFlag(description: string): QueryParameter<boolean> {
-  return {
-    in: 'query',
-    description,
-    schema: oneOf(['', '1', 'true', '0', 'false']).schema,
-    expected: 'true or false',
-    read: (text) => (['', '1', 'true'].includes(text) ? true : ['0', 'false'].includes(text) ? false : null),
-  };
-}
+export const queryFlag = (description: string): QueryParameter<boolean> => queryOption(description, FLAG);
 
 export function queryWord<T extends string>(description: string, words: readonly T[]): QueryParameter<T> {
   return {
@@ -155,15 +151,7 @@ export function queryNumbers(description: string, most: number): QueryParameter<
   };
 }
 
-export function queryShare(description: string): QueryParameter<number> {
-  return {
-    in: 'query',
-    description,
-    schema: { type: 'number', minimum: 0, maximum: 1 },
-    expected: 'a number of 0 to 1',
-    read: (text) => (/^\d(?:\.\d{1,9})?$/.test(text) && Number(text) <= 1 ? Number(text) : null),
-  };
-}
+export const queryShare = (description: string): QueryParameter<number> => queryOption(description, SHARE);
 
 export function queryWords<T extends string>(description: string, words: readonly T[]): QueryParameter<readonly T[]> {
   const choice = words.join('|');
