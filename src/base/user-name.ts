@@ -2,18 +2,21 @@ import type * as ChildProcess from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 
+type Account = readonly string[];
+
+const accountsIn = (text: string): readonly Account[] => text.split('\n').map((line) => line.split(':'));
+
+/** The accounts of /etc/passwd, each as its fields (passwd(5)). Throws if that can't be read. */
+export const localAccounts = (): readonly Account[] => accountsIn(readFileSync('/etc/passwd', 'utf8'));
+
 /**
  * The fields of the account (passwd(5)) whose field `at` is `value`: by /etc/passwd, else by the name service (bounded);
  * null: nobody knows it.
  */
-export function passwdEntry(at: 0 | 2, value: string): readonly string[] | null {
-  const entryIn = (text: string): readonly string[] | undefined =>
-    text
-      .split('\n')
-      .map((line) => line.split(':'))
-      .find((fields) => fields[at] === value);
+export function passwdEntry(at: 0 | 2, value: string): Account | null {
+  const isMeant = (fields: Account): boolean => fields[at] === value;
   try {
-    const local = entryIn(readFileSync('/etc/passwd', 'utf8'));
+    const local = localAccounts().find(isMeant);
     if (local !== undefined) return local;
     // Loaded only where needed: it would cost every delivery 9 ms.
     const { execFileSync } = require('node:child_process') as typeof ChildProcess;
@@ -22,7 +25,7 @@ export function passwdEntry(at: 0 | 2, value: string): readonly string[] | null 
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    return entryIn(found) ?? null;
+    return accountsIn(found).find(isMeant) ?? null;
   } catch {
     return null;
   }

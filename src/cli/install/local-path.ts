@@ -1,8 +1,9 @@
-import { readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { codeOf } from '../../base/error-code';
 import { networkFilesystem } from '../../accounting/network-filesystem';
 import { untrusted } from '../../base/trusted-path';
+import { localAccounts } from '../../base/user-name';
 
 /** The real path of `path`, or of its deepest existing parent directory. */
 function existing(path: string): string {
@@ -22,10 +23,8 @@ export function networkFilesystemOf(path: string): string | null {
 /** Whether a path lies under someone's home directory, which may be unreadable or away when a job starts. */
 function inHome(path: string): boolean {
   const homes = ['/home', '/root'];
-  for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
-    const [, , uid, , , home] = line.split(':');
+  for (const [, , uid, , , home] of localAccounts())
     if (Number(uid) >= 1000 && home !== undefined && home.length > 1 && home !== '/nonexistent') homes.push(home);
-  }
   return homes.some((home) => path.startsWith(`${home}/`));
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Ownership } from '../../base/set-owner';
+import { localAccounts } from '../../base/user-name';
 import { DeliveryLock } from './delivery-lock';
 import type { Destination } from './destination';
 import { ownStatus } from './node-status';
@@ -28,19 +29,12 @@ interface DeliveryOutcome {
   readonly problem: string | null;
 }
 
-interface Identity {
-  readonly uid: number;
-  readonly gid: number;
-}
-
 /** User that the deliverer becomes; null: no change (we are not root, or it stays root). Throws for an unknown user. */
-export function delivererIdentity(name: string): Identity | null {
+export function delivererIdentity(name: string): Ownership | null {
   if (process.getuid?.() !== 0 || name === 'root') return null;
   const wanted = name === '' ? 'nobody' : name;
-  for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
-    const fields = line.split(':');
-    if (fields[0] === wanted) return { uid: Number(fields[2]), gid: Number(fields[3]) };
-  }
+  const account = localAccounts().find(([user]) => user === wanted);
+  if (account !== undefined) return { uid: Number(account[2]), gid: Number(account[3]) };
   throw new UserError(`deliver_as = "${wanted}": no such user in /etc/passwd`, {
     hint: 'set deliver_as to a local system account',
   });
