@@ -1,4 +1,5 @@
 import { jsonIn } from '../../base/json-in';
+import { check, constant, isObject, list, number, object, string, type Shape, type ValueOf } from '../../base/shape';
 import { MIB } from '../../base/units';
 import type { OomKill } from '../../sources/events/oom-kills';
 import type { Reading } from '../../sources/source';
@@ -13,15 +14,17 @@ import type { ProcessEvent } from './process-table';
  * answer comes after the last event that the kernel had sent when it was asked. The listener remembers the last minute,
  * so that a sampler that starts after its job still gets the job's first fork.
  */
-export type Request =
-  | { readonly kind: 'follow'; readonly pids: readonly number[] }
-  | { readonly kind: 'sync'; readonly id: number }
+const REQUESTS = {
+  follow: object({ kind: constant('follow'), pids: list(number()) }),
+  sync: object({ kind: constant('sync'), id: number() }),
   /** Reads these processes once, by a source that may block. */
-  | { readonly kind: 'read'; readonly id: number; readonly source: string; readonly pids: readonly number[] }
+  read: object({ kind: constant('read'), id: number(), source: string, pids: list(number()) }),
   /** Reads the node's figures that jobs are charged by, now. */
-  | { readonly kind: 'node'; readonly id: number }
+  node: object({ kind: constant('node'), id: number() }),
   /** Asks the listener to make way for the next one, and to end when its last sampler has gone. */
-  | { readonly kind: 'retire' };
+  retire: object({ kind: constant('retire') }),
+};
+export type Request = ValueOf<(typeof REQUESTS)[keyof typeof REQUESTS]>;
 
 export type Reply =
   /** Why there are no events, or no exit records; null: there are. stays: the listener ends only when asked to. */
@@ -63,7 +66,7 @@ export function encodeReply(reply: Reply): string {
 
 const isOomKill = (value: unknown): value is OomKill => value === 'cgroup' || value === 'node';
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
-const number = (value: unknown): number => (isNumber(value) ? value : 0);
+const numberOr0 = (value: unknown): number => (isNumber(value) ? value : 0);
 
 /** A reply from one line; null: not one (of a newer version, or torn). */
 export function decodeReply(line: string): Reply | null {
@@ -102,36 +105,25 @@ function decodeAccount(values: readonly unknown[]): ExitAccount | null {
   if (values.length < 3) return null;
   const [uid, flags, command, ...numbers] = values;
   return {
-    ...(Object.fromEntries(EXIT_FIELDS.map((field, index) => [field, number(numbers[index])])) as Record<
+    ...(Object.fromEntries(EXIT_FIELDS.map((field, index) => [field, numberOr0(numbers[index])])) as Record<
       (typeof EXIT_FIELDS)[number],
       number
     >),
-    uid: number(uid),
+    uid: numberOr0(uid),
     command: typeof command === 'string' ? command : '',
-    final: (number(flags) & 1) !== 0,
-    whole: (number(flags) & 2) !== 0,
+    final: (numberOr0(flags) & 1) !== 0,
+    whole: (numberOr0(flags) & 2) !== 0,
   };
 }
+
+const KINDS: ReadonlyMap<unknown, Shape<Request>> = new Map<unknown, Shape<Request>>(Object.entries(REQUESTS));
 
 /** A request from one line; null: not one. */
 export function decodeRequest(line: string): Request | null {
   const data = jsonIn(line);
-  if (typeof data !== 'object' || data === null) return null;
-  const { kind, id, source, pids: list } = data as Readonly<Record<string, unknown>>;
-  const pids = Array.isArray(list) && list.every((item) => typeof item === 'number') ? list : null;
-  switch (kind) {
-    case 'follow':
-      return pids === null ? null : { kind, pids };
-    case 'sync':
-    case 'node':
-      return typeof id === 'number' ? { kind, id } : null;
-    case 'read':
-      return typeof id === 'number' && typeof source === 'string' && pids !== null ? { kind, id, source, pids } : null;
-    case 'retire':
-      return { kind };
-    default:
-      return null;
-  }
+  const shape = isObject(data) && KINDS.get(data.kind);
+  const read = shape && check(shape, data, 'the request');
+  return read && read.ok ? read.value : null;
 }
 
 /** Splits a stream into lines; what follows the last line feed waits for the rest. */
