@@ -2,15 +2,34 @@ import { AFTER_SIGNAL, failedCode, isAfterJob } from '../gridengine/failed-code'
 import type { JobRecord } from './record';
 
 /** The signal that ended the job, from `signal` or a shell's exit status 128 + n; 0: none. */
-export function endingSignal(record: JobRecord): number {
+export function endingSignal(record: Pick<JobRecord, 'exit_status' | 'signal'>): number {
   if (record.signal !== null && record.signal > 0) return record.signal;
   const status = record.exit_status ?? 0;
   return status > 128 && status < 128 + 65 ? status - 128 : 0;
 }
 
-/** Whether an exit status, a signal or Grid Engine's `failed` says that the job did not end in good order. */
-export function endedBadly(record: Pick<JobRecord, 'failed' | 'exit_status' | 'signal'>): boolean {
+function saysBadEnd(record: Pick<JobRecord, 'failed' | 'exit_status' | 'signal'>): boolean {
   return Boolean(record.failed) || Boolean(record.exit_status) || Boolean(record.signal);
+}
+
+/** The fields that say how a job ended. */
+export const END_FIELDS = [
+  'failed',
+  'exit_status',
+  'signal',
+  'status',
+  'started_at',
+  'ended_at',
+  'grid_engine',
+] as const;
+type HowEnded = Pick<JobRecord, (typeof END_FIELDS)[number]>;
+
+/**
+ * Whether an exit status, a signal or Grid Engine's `failed` says that the job did not end in good order, or it was
+ * deleted by force.
+ */
+export function endedBadly(record: HowEnded): boolean {
+  return saysBadEnd(record) || deletedByForce(record);
 }
 
 export const SIGKILL = 9;
@@ -22,17 +41,17 @@ export const APART_MS = 2000;
  * Whether the job's line is that of a forced deletion (qdel -f): qmaster writes it at once, with both times, failed 0,
  * exit status 0 and no usage, whatever becomes of the job.
  */
-export function deletedByForce(record: JobRecord): boolean {
+export function deletedByForce(record: HowEnded): boolean {
   const { failed, status, exit_status: exit, started_at: start, ended_at: end, grid_engine: account } = record;
   if (failed !== 0 || exit === null || account?.wallclock_seconds !== 0) return false;
-  const mayBeItsEnd = endedBadly(record) ? endingSignal(record) === SIGKILL : status !== 'finished';
+  const mayBeItsEnd = saysBadEnd(record) ? endingSignal(record) === SIGKILL : status !== 'finished';
   if (!mayBeItsEnd) return false;
   return start !== null && end !== null && Date.parse(end) - Date.parse(start) >= APART_MS;
 }
 
 /** Whether the job is known to have ended in good order; null: not known. */
 export function succeeded(record: JobRecord): boolean | null {
-  if (endedBadly(record)) return false;
+  if (saysBadEnd(record)) return false;
   if (deletedByForce(record)) return null;
   return record.exit_status === null && record.signal === null ? null : true;
 }

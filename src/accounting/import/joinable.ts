@@ -19,7 +19,7 @@ const KNOWN = [
  * A record of ours that ended well, has joined no line yet, and to which a line can only add how it ended (`failed`)
  * and Grid Engine's own account: neither is in an index, nor in sums where there is a peak.
  */
-const PLAIN = `r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL AND r.exit_status = 0 AND r.signal = 0 AND r.ended = 1
+const PLAIN = `r.status = 0 AND r.trust <= 1 AND r.failed IS NULL AND r.exit_status = 0 AND r.signal = 0 AND r.ended = 1
     AND r.ge_lines IS NULL AND r.provenance_id IS NULL AND substr(r.run_id, 1, ${LINE_RUN.length}) <> '${LINE_RUN}'
     AND r.peak_rss_lower_bytes IS NOT NULL AND ${KNOWN.map((column) => `r.${column} IS NOT NULL`).join(' AND ')}`;
 

@@ -1,5 +1,6 @@
 import { COVERAGE_REASONS } from '../../record/coverage';
 import type { Facts } from '../../record/facts';
+import { APART_MS } from '../../record/job-end';
 import type { Cell } from '../cell-codec';
 import type { JobKey } from './summer';
 
@@ -13,7 +14,9 @@ export const counted = (row: string, selfReported = false): string =>
   selfReported ? 'true' : `${row}.trust <> ${SELF_REPORTED}`;
 
 /** As `endedBadly` (job-end.ts) says. */
-export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
+export const FAILED = `(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0
+    OR coalesce(r.status <> 0 AND r.failed = 0 AND r.exit_status = 0 AND r.ge_wallclock_ms = 0
+      AND r.ended_at - r.started_at >= ${APART_MS}, false))`;
 
 /** As `isSampled` (coverage.ts) says. */
 export const SAMPLED = '(coalesce(r.samples, 0) > 0)';

@@ -5,7 +5,6 @@ import type { Dialect } from '../../gridengine/dialect';
 import { killedByMemory } from '../../record/cause';
 import {
   deletedBy,
-  deletedByForce,
   diedItself,
   endedBadly,
   endingSignal,
@@ -59,8 +58,7 @@ export interface BadEnd {
   readonly dialect: Dialect;
 }
 
-const isBad = (record: JobRecord): boolean =>
-  record.status !== 'running' && (endedBadly(record) || deletedByForce(record));
+const isBad = (record: JobRecord): boolean => record.status !== 'running' && endedBadly(record);
 
 /** The parts that ended badly. If the master ended well so did the job, unless a task was killed for its memory. */
 function badParts(run: readonly JobRecord[]): readonly JobRecord[] {

@@ -49,6 +49,7 @@ function variedJobs(): readonly JobRecord[] {
       grid_engine: of(index, null, accountOf({ maxvmem_bytes: 2 * GIB + index })),
       wallclock_seconds: of(index, 16.1, 60, null, 7200),
       cpu_seconds: of(index, 10, null, 5, 7, 20),
+      ...(index === 13 ? { trust: 'accounting', failed: 0, exit_status: 0, signal: 0, grid_engine: accountOf() } : {}),
     });
   });
 }
@@ -176,6 +177,7 @@ export function filterSuite(open: OpenStore, perFilter = INTERVALS.length): void
               JSON.stringify([filter, sort]),
             );
             assert.equal(totals.records, expected.length, JSON.stringify(filter));
+            assert.equal(totals.failed, expected.filter(endedBadly).length, JSON.stringify(filter));
           }
       }
     });

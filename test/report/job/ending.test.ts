@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { describeEnding, endingLabel, endingSignal, succeeded } from '../../../src/report/job/ending';
+import { endedBadly } from '../../../src/record/job-end';
 import { accountOf } from '../../support/records';
 import { killedAtLimit, lost, ordinary, running, unsampled } from '../sample-records';
 
@@ -33,12 +34,15 @@ describe('the end of a job', () => {
     const byForce = { failed: 0, exit_status: 0, signal: 0, grid_engine: accountOf() };
     assert.equal(endingLabel({ ...unsampled, ...byForce }), 'unsampled');
     assert.equal(endingLabel({ ...lost, ...byForce, ended_at: ordinary.ended_at }), 'lost');
+    assert.equal(endedBadly({ ...unsampled, ...byForce }), true, 'a forced deletion is a bad end');
+    assert.equal(endedBadly({ ...ordinary, ...byForce }), false, 'it was over before');
     assert.equal(endingLabel({ ...lost, ...byForce, ended_at: lost.started_at }), 'ok');
     assert.equal(endingLabel({ ...unsampled, exit_status: null, signal: null }), 'unsampled');
   });
 
   it('counts as neither success nor failure where it is unknown', () => {
     assert.equal(succeeded(lost), null);
+    assert.equal(endedBadly(lost), false);
     assert.equal(succeeded(ordinary), true);
     assert.equal(succeeded({ ...ordinary, failed: 100 }), false);
     assert.equal(succeeded({ ...ordinary, exit_status: null, signal: null, failed: 37 }), false);
