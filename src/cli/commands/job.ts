@@ -125,7 +125,8 @@ async function findAll(
   const reports: JobReport[] = [];
   for (const job of jobs) {
     const report = await findJob({ ...job, ...query }, context, few);
-    const runs = await history.advise(report.runs);
+    // Runs that are read again page by page are advised then.
+    const runs = few.paged ? report.runs : await history.advise(report.runs);
     const { of: kindOf } = await kindsNear(recordsOf(runs), (near) => findDistinct(near, readers));
     reports.push({ ...report, runs, judges: { rules, kindOf } });
   }
@@ -292,7 +293,7 @@ async function writeRuns(
   { reports, unfinished }: Found,
   arrays: readonly ArrayProgress[],
   options: JobOptions,
-  { readers, settings }: JobContext,
+  { readers, history, settings }: JobContext,
   terminal: Terminal,
 ): Promise<void> {
   const tasks = taskChoiceOf(options);
@@ -303,7 +304,8 @@ async function writeRuns(
     const wanted = tasks === null ? report.runs : runsOfTasks(report.runs, tasks);
     for await (const page of wholeRuns(report, wanted, readers)) {
       const { judges } = report;
-      const runs = judges === undefined ? page : withClasses(page, judges.rules, judges.kindOf);
+      const advised = await history.advise(page);
+      const runs = judges === undefined ? advised : withClasses(advised, judges.rules, judges.kindOf);
       writePieces(terminal, writer.some(nextRequests(runs)));
       for (const sum of jobSums(runs)) sums.push(sum);
       for (const cause of causeAccounts(runs, settings.grid_engine)) causes.push(cause);

@@ -1,10 +1,9 @@
 import type { AccountingReader } from '../../accounting/store';
-import { isParallel } from '../../accounting/job-sum';
 import { pagesOf } from '../../export/records';
 import type { FieldName } from '../../record/fields';
 import { recordKeyText } from '../../record/record';
 import type { JobReport } from '../../report/job/job';
-import { recordsOf, runGroups, type JobRun } from '../../report/job/job-run';
+import { runsOfSeveral, type JobRun } from '../../report/job/job-run';
 import { KIND_FIELDS } from '../../report/rules/kinds';
 
 /** The fields first read of runs that are later read whole, page by page: what identifies them, what advice needs. */
@@ -17,29 +16,25 @@ export const RUN_FIELDS: readonly FieldName[] = [
 /** Up to this many runs are held at once and keep their order; more are given page by page. */
 const MOST_HELD = 1000;
 
-/** The runs with all fields but their series, page by page, newest first; those of parallel jobs together, last. */
+/** The runs with all fields but their series, page by page, newest first; those of tasks with several together, last. */
 async function* runPages(
   { job_id, task_id, cluster }: JobReport,
   runs: readonly JobRun[],
   readers: readonly AccountingReader[],
 ): AsyncGenerator<readonly JobRun[]> {
   const wanted = new Map(runs.map((run) => [recordKeyText(run.record), run]));
-  const together = new Set(
-    runGroups(runs)
-      .filter((group) => isParallel(recordsOf(group)))
-      .flat(),
-  );
-  const parallel: JobRun[] = [];
+  const together = new Set(runsOfSeveral(runs));
+  const last: JobRun[] = [];
   const filter = { job_id, ...(cluster === undefined ? {} : { cluster }), since: 0, until: Number.MAX_SAFE_INTEGER };
   for await (const { records } of pagesOf(filter, readers)) {
     const page: JobRun[] = [];
     for (const { record } of records) {
       const run = task_id === undefined || record.task_id === task_id ? wanted.get(recordKeyText(record)) : undefined;
-      if (run !== undefined) (together.has(run) ? parallel : page).push({ ...run, record });
+      if (run !== undefined) (together.has(run) ? last : page).push({ ...run, record });
     }
     yield page;
   }
-  yield parallel;
+  yield last;
 }
 
 /**

@@ -6,7 +6,7 @@ import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
 import { nameClass } from '../../record/name-class';
 import { programsOfRecord } from '../../record/programs';
-import { jobGroups, recordsOf, type JobRun } from '../job/job-run';
+import { recordsOf, runGroups, type JobRun } from '../job/job-run';
 import { nextRequestComplex } from './fit';
 import type { MemoryRun } from './past-runs';
 import {
@@ -114,17 +114,20 @@ export class ClassHistory {
     return more.length < most ? more : withoutOldest(more);
   }
 
-  /** These runs, each with the prediction from past runs of its job's kind. */
+  /** These runs, each with the prediction from past runs of its kind. */
   async advise<Run extends JobRun>(runs: readonly Run[]): Promise<readonly Run[]> {
-    const advised: Run[] = [];
-    for (const group of jobGroups(runs)) {
+    const predictions = new Map<Run, MemoryPrediction>();
+    for (const group of runGroups(runs)) {
       const prediction = await this.predictionFor(group);
-      for (const run of group) advised.push(prediction === null ? run : { ...run, prediction });
+      if (prediction !== null) for (const run of group) predictions.set(run, prediction);
     }
-    return advised;
+    return runs.map((run) => {
+      const prediction = predictions.get(run);
+      return prediction === undefined ? run : { ...run, prediction };
+    });
   }
 
-  /** Jobs of one class share one prediction, computed once. */
+  /** Runs of one class share one prediction, computed once. */
   private predictionFor(runs: readonly JobRun[]): Promise<MemoryPrediction | null> {
     // A task of a parallel job may have no name of its own.
     const job = runs.find(({ record }) => record.pe_task_id === null && record.job_name !== null)?.record;

@@ -48,7 +48,7 @@ export const TASK_FIELDS: readonly FieldName[] = [
 /** The same, and the fields that are read only for tasks that are shown individually. */
 export const ARRAY_FIELDS: readonly FieldName[] = [
   ...TASK_FIELDS,
-  ...(['cluster', 'job_id', 'pe_task_id', 'run_id', 'queue', 'project', 'samples', 'notes'] as const),
+  ...(['cluster', 'job_id', 'pe_task_id', 'run_id', 'queue', 'project', 'program', 'samples', 'notes'] as const),
 ];
 
 /** With --full, tasks are listed if there are at most this many; --tasks lists all. */

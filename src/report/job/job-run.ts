@@ -19,7 +19,7 @@ export interface JobRun extends Pick<JobAttempt, 'record' | 'attempt' | 'incarna
 /** The only run of a job, from its record. */
 export const asRun = (record: JobRecord): JobRun => ({ record, attempt: 1, incarnation: 1 });
 
-/** The prediction for one job, the same in all of its runs; null: none. */
+/** The prediction for the first of these runs; null: none. */
 export const predictionOf = (runs: readonly JobRun[]): Prediction | null => runs[0]?.prediction ?? null;
 
 /** A key that all runs of one job share: its cluster, and which of the jobs that had its number there it is. */
@@ -52,6 +52,13 @@ export function runGroups<Run extends JobRun>(runs: readonly Run[]): readonly (r
   const keyOf = ({ record: { task_id: task }, attempt }: Run): number | string =>
     attempt === 1 ? (task ?? 0) : `${task ?? 0} ${attempt}`;
   return jobGroups(runs).flatMap((ofJob) => [...groupBy(ofJob, keyOf).values()]);
+}
+
+/** The runs of jobs (array tasks) that have several: their parts on other hosts, or a run after another. */
+export function runsOfSeveral<Run extends JobRun>(runs: readonly Run[]): readonly Run[] {
+  return jobGroups(runs).flatMap((ofJob) =>
+    [...groupBy(ofJob, ({ record }) => record.task_id).values()].filter(({ length }) => length > 1).flat(),
+  );
 }
 
 /** All parts of the latest run of a job (array task), its master first. */

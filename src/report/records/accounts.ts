@@ -5,7 +5,7 @@ import type { StoredRecord } from '../../record/merge';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import type { ClassHistory } from '../advice/class-history';
 import { nextRequests } from '../advice/next-request';
-import { runGroups, type JobRun } from '../job/job-run';
+import { runsOfSeveral, type JobRun } from '../job/job-run';
 import { withClasses, type Judges } from '../rules/judge';
 import type { Account } from './json';
 
@@ -19,7 +19,7 @@ type Said = Omit<Account, 'record'>;
 interface JobRuns {
   /** Records of runs that are not the first of the first job of this number, by their keys. */
   readonly later: ReadonlyMap<string, Pick<JobRun, 'attempt' | 'incarnation'>>;
-  /** What is said of each record, by its key, where several records are one run; else empty. */
+  /** What is said of each record of a job (array task) that has several records, by its key. */
   readonly said: ReadonlyMap<string, Said>;
 }
 
@@ -71,19 +71,19 @@ export class Accounts {
   }
 
   private async ask(numbers: readonly number[], jobs: Map<number, JobRuns>): Promise<void> {
-    const parallel: number[] = [];
+    const several: number[] = [];
     for (const [number, ofJob] of await this.find(numbers, ATTEMPT_FIELDS)) {
       const runs = arrangeAttempts(ofJob, { all: true }).records;
       const later = runs.flatMap(({ record, attempt, incarnation }) =>
         attempt === 1 && incarnation === 1 ? [] : [[recordKeyText(record), { attempt, incarnation }] as const],
       );
       jobs.set(number, { later: new Map(later), said: new Map() });
-      if (runGroups(runs).length < runs.length) parallel.push(number);
+      if (runsOfSeveral(runs).length > 0) several.push(number);
     }
-    for (const [number, ofJob] of await this.find(parallel)) {
-      const judged = await this.judged(arrangeAttempts(ofJob, { all: true }).records);
+    for (const [number, ofJob] of await this.find(several)) {
+      const judged = await this.judged(runsOfSeveral(arrangeAttempts(ofJob, { all: true }).records));
       const said = judged.map(({ record, ...rest }) => [recordKeyText(record), rest] as const);
-      jobs.set(number, { later: new Map(), said: new Map(said) });
+      jobs.set(number, { later: jobs.get(number)?.later ?? new Map(), said: new Map(said) });
     }
   }
 

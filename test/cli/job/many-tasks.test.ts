@@ -6,6 +6,7 @@ import { anything, check, list, nullable, object } from '../../../src/base/shape
 import { showJobs, type JobOptions } from '../../../src/cli/commands/job';
 import type { Sources } from '../../../src/cli/stores/stores';
 import { recordKeyText, type JobRecord } from '../../../src/record/record';
+import { bracketOf } from '../../support/records';
 import { temporaryStore } from '../../accounting/temporary-store';
 import { BAD_ENDS, modest } from '../../report/bad-ends';
 import { killedAtLimit, mpiMaster, mpiTask, ordinary, reserving, wellWatched } from '../../report/sample-records';
@@ -32,9 +33,18 @@ function task(of: JobRecord, number: number): JobRecord {
     task_id: number,
     run_id: `${number}.${of.run_id}`,
     submitted_at: ordinary.submitted_at,
+    program: 'a1.b1',
     series,
   };
 }
+
+const large = bracketOf(60 * 2 ** 30, 60 * 2 ** 30);
+/** Jobs of the same name that run another program, which needs more. */
+const others = Array.from({ length: 60 }, (_, index): JobRecord => ({
+  ...ordinary,
+  ...{ job_id: index + 1, run_id: `other.${index}`, program: 'a2.b2' },
+  ...{ peak_rss: large, peak_rss_swap: large, peak_process_vmem: large },
+}));
 
 /** An array job, one task of which ran on two hosts, and two tasks of one that had the same number a year before. */
 const records: readonly JobRecord[] = [
@@ -53,7 +63,7 @@ const path = temporaryStore();
 
 before(async () => {
   const store = openSqliteStore(path, 0o600);
-  assert.ok((await store.merge(records)).every(({ ok }) => ok));
+  assert.ok((await store.merge([...records, ...others])).every(({ ok }) => ok));
   await store.close();
 });
 

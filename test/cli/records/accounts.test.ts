@@ -5,7 +5,9 @@ import { writeAll } from '../../../src/cli/records/accounts';
 import { Accounts } from '../../../src/report/records/accounts';
 import { historyOf, jobsIn } from '../../../src/cli/records/find';
 import type { JobRecord } from '../../../src/record/record';
+import { nextRequests } from '../../../src/report/advice/next-request';
 import { loadRules } from '../../../src/report/rules/rule-set';
+import { bracketOf } from '../../support/records';
 import { memoryReader } from '../../accounting/memory-reader';
 import { CsvWriter } from '../../../src/report/records/csv';
 import { fakeTerminal } from '../fake-terminal';
@@ -20,7 +22,7 @@ function run(job: number, hour: number, more: Partial<JobRecord> = {}): JobRecor
 const NOW = new Date('2026-11-21T12:00:00Z');
 
 describe('Accounts', () => {
-  it('numbers each record among all runs of its job in all stores, with one query per store', async () => {
+  it('numbers each record among all runs of its job in all stores, with a query per store and one for those that ran again', async () => {
     const [first, second, third] = [run(1, 1), run(1, 2), run(1, 3)];
     const other = run(2, 5);
     const elsewhere = run(1, 4, { cluster: 'elsewhere' });
@@ -45,10 +47,7 @@ describe('Accounts', () => {
         [second, 2],
       ],
     );
-    assert.deepEqual(asked, [
-      [1, 2],
-      [1, 2],
-    ]);
+    assert.deepEqual(asked, [[1, 2], [1, 2], [1], [1]]);
     const known = found.map(({ next_time: next }) => [next?.risk != null && next.risk > 0.01, next?.runs]);
     assert.deepEqual(known, [
       [true, 4],
@@ -70,6 +69,44 @@ describe('Accounts', () => {
     assert.deepEqual(apart, together);
     assert.equal(new Set(together.slice(0, 3).map(({ next_time: next }) => next?.request_bytes)).size, 1);
   });
+});
+
+describe('what to request next', () => {
+  const hold = (gib: number): Partial<JobRecord> => {
+    const peak = bracketOf(gib * 2 ** 30, gib * 2 ** 30);
+    return { peak_rss: peak, peak_rss_swap: peak, peak_process_vmem: peak, peak_vmem: peak };
+  };
+  const tasks = [1, 2].map((task) =>
+    run(9, task, { task_id: task, run_id: `t.${task}`, queue: task === 1 ? 'small.q' : 'large.q', ...hold(2) }),
+  );
+  const before = Array.from({ length: 40 }, (_, index) =>
+    run(100 + index, index % 20, { queue: index < 20 ? 'small.q' : 'large.q', ...hold(index < 20 ? 3 : 9) }),
+  );
+  const again = [1, 2].map((attempt) => run(8, attempt, { job_name: 'other', ...hold(attempt === 1 ? 6 : 2) }));
+  const reader = memoryReader([...before, ...tasks, ...again]);
+
+  async function listed(records: readonly JobRecord[]): Promise<readonly unknown[]> {
+    const judging = { rules: await loadRules(''), kindOf: () => null };
+    const accounts = new Accounts(jobsIn([reader]), historyOf([reader], NOW), judging);
+    return (await accounts.of(records)).map(({ next_time: next }) => next?.request_bytes);
+  }
+
+  for (const [what, records, different] of [
+    ['an array task', tasks, 2],
+    ['a run after another, with what that needed,', again, 1],
+  ] as const)
+    it(`is the same for ${what} listed alone, with others, and on its own screen`, async () => {
+      const apart = [...(await listed(records.slice(0, 1))), ...(await listed(records.slice(1)))];
+      assert.equal(new Set(apart).size, different);
+      assert.deepEqual(await listed(records), apart);
+      assert.deepEqual((await listed(records.toReversed())).toReversed(), apart);
+      const { records: runs } = await reader.job({ job_id: records[0]?.job_id ?? 0 });
+      const shown = nextRequests(await historyOf([reader], NOW).advise(runs));
+      assert.deepEqual(
+        shown.map(({ next_time: next }) => next?.request_bytes),
+        apart,
+      );
+    });
 });
 
 describe('writeAll', () => {
