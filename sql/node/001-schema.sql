@@ -21,8 +21,8 @@ CREATE TABLE sample (
   cpu         INTEGER NOT NULL,              -- ms, since the start of the job
   processes   INTEGER NOT NULL,
   threads     INTEGER NOT NULL,
-  read        INTEGER NOT NULL,              -- KiB from storage, since the start
-  written     INTEGER NOT NULL,
+  read        INTEGER,                       -- KiB from storage, since the start; null: a process hid its I/O
+  written     INTEGER,
   -- The largest processes: varints in threes (process.id, rss, ms of CPU of the process itself); process 0 is all
   -- others together. A row for each would take twice the space.
   largest     BLOB    NOT NULL

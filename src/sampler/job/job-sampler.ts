@@ -253,7 +253,7 @@ export class JobSampler {
     const { lineage } = this;
     return {
       ...this.sampling,
-      ioLost: this.sampling.ioLost || this.unreadIo.size > 0,
+      ioLost: this.isIoLost(),
       peaks: this.peaks,
       series: this.series,
       sums: this.sums,
@@ -321,6 +321,10 @@ export class JobSampler {
     this.unreadIo = this.processes.unreadIo();
   }
 
+  private isIoLost(): boolean {
+    return this.sampling.ioLost || this.unreadIo.size > 0;
+  }
+
   /** Whether the freezer suspends the job, as Open Cluster Scheduler does under systemd: its processes seem to sleep. */
   private isFrozen(): boolean {
     return this.groupEvents !== null && /^frozen 1$/m.test(readText(this.groupEvents) ?? '');
@@ -352,7 +356,8 @@ export class JobSampler {
         written_bytes_per_second: writtenBytes,
       },
     });
-    this.fresh.push(toStored(readings, this.sums, sampling.startMs, this.largestKept));
+    const { startMs } = sampling;
+    this.fresh.push(toStored(readings, { sums: this.sums, ioLost: this.isIoLost(), startMs }, this.largestKept));
   }
 
   /**

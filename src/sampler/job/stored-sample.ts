@@ -2,7 +2,7 @@ import { KIB } from '../../base/units';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { StoredSample } from '../node-store/sample-table';
 import type { TickReadings } from '../processes/tick';
-import type { Sums } from '../processes/totals';
+import type { Observation } from './observation';
 
 const kib = (bytes: number): number => Math.round(bytes / KIB);
 const ticksToMs = (ticks: number): number => Math.round((ticks * 1000) / TICKS_PER_SECOND);
@@ -10,8 +10,7 @@ const ticksToMs = (ticks: number): number => Math.round((ticks * 1000) / TICKS_P
 /** One tick as node.db keeps it, with the `largestKept` largest processes; `startMs`: the job's start. */
 export function toStored(
   readings: TickReadings,
-  sums: Sums,
-  startMs: number | null,
+  { sums, ioLost, startMs }: Pick<Observation, 'sums' | 'ioLost' | 'startMs'>,
   largestKept: number,
 ): StoredSample {
   const ordered = [...readings.processes].sort((a, b) => b.rss - a.rss);
@@ -25,8 +24,8 @@ export function toStored(
     cpu: ticksToMs(sums.cpu),
     processes: readings.counters.size,
     threads: readings.threads,
-    read: kib(sums.readBytes),
-    written: kib(sums.writtenBytes),
+    read: ioLost ? null : kib(sums.readBytes),
+    written: ioLost ? null : kib(sums.writtenBytes),
     largest: ordered.slice(0, largestKept).map((process) => ({
       pid: process.pid,
       start: Number(process.id.slice(process.id.indexOf('.') + 1)),

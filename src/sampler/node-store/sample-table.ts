@@ -12,8 +12,9 @@ export interface StoredSample {
   readonly cpu: number;
   readonly processes: number;
   readonly threads: number;
-  readonly read: number;
-  readonly written: number;
+  /** null: a process hid its I/O. */
+  readonly read: number | null;
+  readonly written: number | null;
   /** The largest processes of this tick. */
   readonly largest: readonly StoredProcess[];
   readonly othersRss: number;

@@ -16,7 +16,7 @@ const COLUMNS = {
 } as const;
 
 type Column = keyof typeof COLUMNS;
-type Row = Readonly<Record<'at' | Column, number>>;
+type Row = { readonly at: number } & Readonly<Record<Column, number | null>>;
 
 const NAMES = Object.keys(COLUMNS) as readonly Column[];
 
@@ -36,14 +36,12 @@ export function createSampleReader(database: Database) {
       });
       if (start === undefined || wanted.length === 0) return [];
       const rows = select.all(job, fromMs - start, toMs - start);
-      if (rows.length === 0) return [];
-      const at = rows.map((row) => start + row.at);
-      return wanted.map(({ column, metric }) => ({
-        metric: metric.name,
-        instance: '',
-        at,
-        values: rows.map((row) => row[column] / (metric.resolution ?? 1)),
-      }));
+      return wanted.flatMap(({ column, metric }) => {
+        const known = rows.flatMap(({ at, [column]: value }) => (value === null ? [] : [{ at: start + at, value }]));
+        if (known.length === 0) return [];
+        const values = known.map(({ value }) => value / (metric.resolution ?? 1));
+        return [{ metric: metric.name, instance: '', at: known.map(({ at }) => at), values }];
+      });
     },
   };
 }

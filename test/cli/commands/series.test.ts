@@ -32,8 +32,9 @@ const sample = (second: number): StoredSample => ({
   cpu: second * 1500,
   processes: 2,
   threads: 4,
-  read: 0,
-  written: 0,
+  // From then on a process hides its I/O.
+  read: second < 50 ? 0 : null,
+  written: null,
   largest: [
     { pid: 31_415, start: 5, command: 'samtools', rss: 900 + second, cpu: second * 1400 },
     { pid: 31_416, start: 5, command: 'bash', rss: 100, cpu: 10 },
@@ -200,7 +201,10 @@ describe('qmemacct job --series and --chart', () => {
       `4711,,,node07,${ordinary.run_id},process_rss_bytes,,bytes,gauge,2026-11-20T13:02:12.000Z,1025024`,
     );
     const json = JSON.parse((await run('job', '4711', '--series', 'process', '--json')).output) as SeriesJson;
-    assert.equal(json.series.length, 9);
+    assert.equal(json.series.length, 8);
+    const known = json.series.map(({ metric, values }) => [metric, values.length]);
+    assert.deepEqual(known.at(-1), ['process_read_bytes', 50], 'what was read of the I/O');
+    assert.equal((await run('job', '4711', '--chart', 'process_written_bytes')).status, 1);
     const chart = await run('job', '4711', '--chart', 'process_cpu_seconds');
     assert.match(chart.output, /^process_cpu_seconds\n *1\.50 s\/s ┤/);
   });

@@ -118,7 +118,11 @@ describe('the sampler of a job', () => {
       tree.set(pid, { ppid: 100, state });
       rmSync(join(tree.root, String(pid), 'io'));
     };
-    const lost = (): boolean => sampler.observation().ioLost;
+    const lost = (): boolean => {
+      const { ioLost } = sampler.observation();
+      assert.equal(sampler.takeSamples().at(-1)?.read === null, ioLost);
+      return ioLost;
+    };
     sampler.start(100, START);
     hide(101);
     at(0);
