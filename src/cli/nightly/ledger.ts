@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { MOUNT_WRITABLE } from '../../accounting/sqlite/database/denied';
 import { boolean, checkJson, object, oneOf, string, type Shape, type ValueOf } from '../../base/shape';
 import { tryLock } from '../../native/libc';
 import { replaceFile } from '../../base/replace-file';
@@ -87,21 +88,27 @@ export function ledgerDirectory(settings: Pick<Settings, 'accounting' | 'report_
   return join(reports === '' ? state : reports, 'nightly');
 }
 
-const NO_ROOM = ['ENOSPC', 'EDQUOT'];
+const FULL = 'its file system is full, or a quota is used up; make room there';
+/** Faults of the file system, whatever is written to it. */
+const FAULTS: ReadonlyMap<unknown, string> = new Map([
+  ['ENOSPC', FULL],
+  ['EDQUOT', FULL],
+  ['EROFS', `its file system is read-only; ${MOUNT_WRITABLE}`],
+]);
 
 function unavailable(path: string, problem: string, cause?: unknown): CommandError {
   return new CommandError(`${path}: ${problem}`, EXIT.unavailable, { cause });
 }
 
-const isWithoutRoom = (error: unknown): boolean => NO_ROOM.includes((error as NodeJS.ErrnoException).code ?? '');
+const faultOf = (error: unknown): string | undefined => FAULTS.get((error as NodeJS.ErrnoException).code);
 
-/** Writes to the ledger. Throws CommandError if the disk or a quota is full. */
+/** Writes to the ledger. Throws CommandError if the disk or a quota is full, or the file system read-only. */
 function writing<T>(directory: string, write: () => T): T {
   try {
     return write();
   } catch (error) {
-    if (!isWithoutRoom(error)) throw error;
-    throw unavailable(directory, 'its file system is full, or a quota is used up; make room there', error);
+    const fault = faultOf(error);
+    throw fault === undefined ? error : unavailable(directory, fault, error);
   }
 }
 
@@ -121,7 +128,7 @@ function makeOwn(directory: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return;
-    if (isWithoutRoom(error)) throw error;
+    if (faultOf(error) !== undefined) throw error;
     // The parent is not made: if its file system is not mounted, an empty ledger would let every mail be sent again.
     if (code === 'ENOENT')
       throw unavailable(directory, `${dirname(directory)} is missing; mount it, or make it`, error);
@@ -172,7 +179,7 @@ function openLock(path: string): number {
   try {
     return openSync(path, 'a+', 0o600);
   } catch (error) {
-    if (isWithoutRoom(error)) throw error;
+    if (faultOf(error) !== undefined) throw error;
     throw unavailable(path, `can't be written: ${(error as Error).message}`, error);
   }
 }
@@ -197,7 +204,7 @@ function takeLock(path: string, who: string, warn: (line: string) => void, other
     writeFileSync(path, `${who}\n`);
   } catch (error) {
     // The holder's name only informs others; the lock works without it.
-    if (!isWithoutRoom(error)) throw error;
+    if (faultOf(error) === undefined) throw error;
   }
   return lock;
 }

@@ -118,6 +118,9 @@ describe('the ledger', () => {
     rmSync(fill);
     assert.equal(ledger.claim(DAY, mail), 'mine');
     ledger.close();
+    assert.equal(spawnSync('mount', ['-o', 'remount,ro', place]).status, 0);
+    const readOnly = { name: 'CommandError', message: /^\S+\/nightly: its file system is read-only; mount it / };
+    assert.throws(() => openLedger(directory, 'a', failOn), readOnly);
   });
 
   it('says why it can’t be opened', () => {
