@@ -19,6 +19,7 @@ import { commandAction, type CommandContext, type GlobalOptions, CommandError, E
 import { ACCOUNTING_OPTION, realSources, emptyExitStatus, withStores, type Sources } from '../stores/stores';
 import { countedReaders } from '../records/counted-readers';
 import { findRecords, findSummary } from '../records/find';
+import { warnOfPrunedRecords } from '../records/subject';
 import { ownerAddress } from '../mail/address';
 import { MailError, messageId } from '../mail/message';
 import { createMailer } from '../mail/mailer';
@@ -137,7 +138,8 @@ export async function showReport(
   const owner = options.owner ?? null;
   const by = dimensionOf(options.by ?? (owner === null ? 'owner' : 'name'));
   const now = terminal.now();
-  const { since, until } = parseInterval(options.since, options.until, now);
+  const interval = parseInterval(options.since, options.until, now);
+  const { since, until } = interval;
   const settings = loadSettings(options.config);
   const recipients = options.mail === true ? recipientsOf(settings, owner) : null;
   return withStores(options.accounting, settings, terminal, sources, async (stores) => {
@@ -153,7 +155,9 @@ export async function showReport(
     });
     const report = await makeReport(allOf(readers), question);
     const nothing = report.site.records === 0;
-    if (nothing)
+    // Its sums of pruned days are kept, not the jobs of its lists.
+    const pruned = warnOfPrunedRecords(settings, interval, 'listed', terminal);
+    if (nothing && !pruned)
       warn(
         terminal,
         `${owner === null ? '' : `${owner}: `}no job ended from ${formatInterval(since, until, 'to')}${furtherBack(since, now)}`,

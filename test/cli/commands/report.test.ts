@@ -93,6 +93,13 @@ describe('qmemacct report', () => {
     assert.ok(!text.includes('\u001b'));
   });
 
+  it('says that it lists no job from before the days for which records are kept', async () => {
+    const config = join(directory, 'kept.toml');
+    writeFileSync(config, 'keep_records_days = 30\n');
+    const { warnings } = await report({ config, since: '2026-01-01' });
+    assert.match(warnings, /^qmemacct: jobs from before 2026-\d\d-\d\d UTC are not listed: .* kept 30 days .*\n$/);
+  });
+
   it('ends with status 1 where no job ended, and says so', async () => {
     const { status, warnings } = await report({}, []);
     assert.equal(status, 1);
