@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { reasonOf } from '../../base/user-error';
 import { loadSettings } from '../../record/settings';
+import { ownHost } from '../../sampler/delivery/node-status';
 import { commandAction, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { checkAccounting } from '../doctor/check-accounting';
 import { checkClock, checkTools } from '../doctor/check-tools';
@@ -96,18 +97,15 @@ async function checkNode(state: NodeState, now: Date): Promise<Finding[]> {
 async function doctorOfAll(options: DoctorOptions, terminal: Terminal): Promise<number> {
   const { prefix = DEFAULT_PREFIX, config: settingsPath, nodeCheck = SSH } = options;
   const template = templateWords(nodeCheck);
-  const hosts = await executionHosts(terminal.env, loadSettings(settingsPath));
+  const settings = loadSettings(settingsPath);
+  const hosts = await executionHosts(terminal.env, settings);
   if (typeof hosts === 'string') throw new CommandError(`doctor --all: no list of hosts: ${hosts}`, EXIT.unavailable);
-  const answers = await askAll(hosts, {
-    template,
-    prefix,
-    settingsPath,
-    options: [
-      '--execution-host',
-      ...(options.selfTest ? ['--self-test'] : []),
-      ...(options.env === undefined ? [] : ['--env', options.env]),
-    ],
-  });
+  const asked = [
+    '--execution-host',
+    ...(options.selfTest ? ['--self-test'] : []),
+    ...(options.env === undefined ? [] : ['--env', options.env]),
+  ];
+  const answers = await askAll(hosts, { template, prefix, settingsPath, options: asked }, ownHost(settings));
   const findings = faultsOfAll(answers);
   return show(findings, { hosts: faultsByHost(answers) }, options, terminal);
 }

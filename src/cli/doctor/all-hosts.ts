@@ -22,11 +22,11 @@ export interface HostAnswer {
   readonly checks: ValueOf<typeof answerShape>['checks'];
 }
 
-/** Runs `doctor` on every host, on this one directly rather than by --node-check. */
-export function askAll(hosts: readonly string[], question: HostQuestion): Promise<readonly HostAnswer[]> {
+/** Runs `doctor` on every host, on this one (`own`) directly rather than by --node-check. */
+export function askAll(hosts: readonly string[], question: HostQuestion, own: string): Promise<readonly HostAnswer[]> {
   return askEach(hosts, AT_ONCE, async (host): Promise<HostAnswer> => {
     if (!isPlainName(host)) return { host, silent: 'not a plain host name', checks: [] };
-    const said = await askDoctor(host, answerShape, isThisHost(host) ? { ...question, template: [] } : question);
+    const said = await askDoctor(host, answerShape, isThisHost(host, own) ? { ...question, template: [] } : question);
     return 'reason' in said
       ? { host, silent: said.reason, checks: [] }
       : { host, silent: null, checks: said.answer.checks };

@@ -1,5 +1,4 @@
 import { execFile, type ExecFileException } from 'node:child_process';
-import { hostname } from 'node:os';
 import { hostLabel } from '../../gridengine/host-names';
 import { MIB } from '../../base/units';
 import { checkJson, type Shape } from '../../base/shape';
@@ -8,8 +7,8 @@ import { commandPath } from '../install/places';
 
 const PATIENCE_MS = 90_000;
 
-export function isThisHost(host: string): boolean {
-  const own = hostname();
+/** Whether a host of Grid Engine's is this one, whose name there is `own`. */
+export function isThisHost(host: string, own: string): boolean {
   // Full names are compared as a whole: equal short names may be in different domains.
   return host.includes('.') && own.includes('.')
     ? host.toLowerCase() === own.toLowerCase()

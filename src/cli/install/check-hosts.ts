@@ -1,4 +1,5 @@
 import { boolean, list, object, string } from '../../base/shape';
+import { ownHost } from '../../sampler/delivery/node-status';
 import { askDoctor, askEach, isPlainName, isThisHost } from '../doctor/ask-host';
 import { readStamp } from './stamp';
 import { currentVersion } from './versions';
@@ -48,8 +49,9 @@ interface HostCheck {
 /** Whether each host has passed the self-test. */
 export async function checkHosts(hosts: readonly string[], check: HostCheck): Promise<readonly HostVerdict[]> {
   const { template, prefix, stateDir } = check;
+  const own = ownHost({ state_dir: stateDir });
   return askEach(hosts, AT_ONCE, async (host): Promise<HostVerdict> => {
-    if (isThisHost(host)) return checkHere(host, stateDir, prefix);
+    if (isThisHost(host, own)) return checkHere(host, stateDir, prefix);
     if (!isPlainName(host)) return { host, reason: 'not a plain host name' };
     if (template === null) return { host, reason: 'not checked yet' };
     return askHost(host, template, check);

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { askAll, faultsByHost, faultsOfAll, type HostAnswer } from '../../../src/cli/doctor/all-hosts';
 import { askEach } from '../../../src/cli/doctor/ask-host';
 import type { Finding } from '../../../src/cli/doctor/finding';
+import { checkHosts } from '../../../src/cli/install/check-hosts';
 import { commandPath } from '../../../src/cli/install/places';
 import { COMMAND, runCommand } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -36,7 +37,7 @@ describe('doctor of all hosts', () => {
     const settingsPath = join(top, 'qmemacct.toml');
     writeFileSync(settingsPath, `state_dir = "${top}/state"\nrun_dir = "${top}/run"\n[sources.nosuch]\ninterval = 1\n`);
     const question = { template: [ssh, '{host}'], prefix, settingsPath, options: ['--execution-host'] };
-    const answers = await askAll(['node1', 'node2', 'node3', '-oProxyCommand=x'], question);
+    const answers = await askAll(['node1', 'node2', 'node3', '-oProxyCommand=x'], question, 'node9');
     assert.deepEqual(
       answers.map(({ host, silent }) => `${host} ${silent ?? 'answers'}`),
       ['node1 answers', 'node2 answers', 'node3 node3: no route to host', '-oProxyCommand=x not a plain host name'],
@@ -57,11 +58,28 @@ describe('doctor of all hosts', () => {
     );
     const question = { prefix: join(top, 'opt'), settingsPath: join(top, 'x.toml'), options: [] };
     const reason = async (host: string, command = ssh, patience = {}): Promise<string | null | undefined> =>
-      (await askAll([host], { ...question, template: [command, '{host}'], ...patience }))[0]?.silent;
+      (await askAll([host], { ...question, template: [command, '{host}'], ...patience }, 'node9'))[0]?.silent;
     assert.equal(await reason('greets'), 'not an answer of "qmemacct doctor"; it begins with: Welcome to greets');
     assert.equal(await reason('ends'), 'no answer of "qmemacct doctor"');
     assert.equal(await reason('hangs', ssh, { patienceMs: 500 }), 'no answer within 0.5 s');
     assert.equal(await reason('x', join(top, 'none')), `spawn ${top}/none ENOENT`);
+  });
+
+  it('knows this host by its name in Grid Engine (host_aliases), as install does, and does not ask it', async () => {
+    const stateDir = temporaryDirectory();
+    const own = 'node2-ib';
+    writeFileSync(join(stateDir, 'installed'), JSON.stringify({ host: own }));
+    const question = { prefix: join(stateDir, 'opt'), settingsPath: join(stateDir, 'x.toml') };
+    const [here] = await askAll([own], { ...question, options: [], template: ['false', '{host}'] }, own);
+    assert.match(here?.silent ?? '', /^spawn .*\/opt\/.* ENOENT$/);
+    const verdicts = await checkHosts([`${own}.example`, 'node2'], {
+      ...question,
+      stateDir,
+      env: null,
+      template: null,
+    });
+    assert.match(verdicts[0]?.reason ?? '', /^nothing is installed under /);
+    assert.equal(verdicts[1]?.reason, 'not checked yet');
   });
 
   it('refuses a --node-check without {host}, as install does', async () => {
