@@ -184,23 +184,23 @@ interface Found {
   readonly unfinished: AskedJobs;
 }
 
-/** Shows one job as a screen, several as one line each unless an option such as --full or --brief asks for more. */
-function renderText(
-  { reports, unfinished: { jobs: unfinished } }: Found,
-  options: JobOptions,
-  settings: Settings,
-  terminal: Terminal,
-): void {
+/** Whether jobs are shown as one line each: several are, unless an option such as --full or --brief asks for more. */
+function asLines({ reports, unfinished: { jobs } }: Found, options: JobOptions, settings: Settings): boolean {
+  const { detail, tasks, allTasks } = viewOf(options, settings);
+  const numbers = new Set([...reports.map(({ job_id }) => job_id), ...jobs.map(({ job }) => job)]);
+  return numbers.size > 1 && detail === undefined && tasks === undefined && !allTasks && options.allHosts !== true;
+}
+
+function renderText(found: Found, options: JobOptions, settings: Settings, terminal: Terminal): void {
+  const { reports } = found;
+  const unfinished = found.unfinished.jobs;
   const screen = screenOf(terminal, options, settings);
   const shown = viewOf(options, settings);
-  const asksForMore =
-    shown.detail !== undefined || shown.tasks !== undefined || shown.allTasks || options.allHosts === true;
-  const numbers = new Set([...reports.map(({ job_id }) => job_id), ...unfinished.map(({ job }) => job)]);
   const lastRunOf = ({ job, task }: UnfinishedJob): JobRecord | null => {
     const report = reports.find(({ job_id, task_id }) => job_id === job && (task_id ?? null) === task);
     return recordsOf(latestRuns(report?.runs ?? []))[0] ?? null;
   };
-  if (numbers.size > 1 && !asksForMore) {
+  if (asLines(found, options, settings)) {
     const lines = reports.flatMap(({ runs }) => toJobLines(recordsOf(latestRuns(runs)), 'time'));
     writeLines(
       terminal,
@@ -317,9 +317,11 @@ async function writeRuns(
 async function writeFound(found: Found, options: JobOptions, context: JobContext, terminal: Terminal): Promise<void> {
   const { settings, live } = context;
   const format = outputFormat(options);
-  const whole = format === 'csv' ? [] : await withArrays(found.reports, settings, live, terminal.now());
+  // Neither shows what Grid Engine's lists say of jobs with a record.
+  const isPlain = format === 'csv' || (format === 'text' && asLines(found, options, settings));
+  const whole = isPlain ? found.reports : await withArrays(found.reports, settings, live, terminal.now());
   if (format === 'text') {
-    const reports = await withStates(whole, settings, live, terminal.now());
+    const reports = isPlain ? whole : await withStates(whole, settings, live, terminal.now());
     renderText({ ...found, reports }, options, settings, terminal);
     return;
   }

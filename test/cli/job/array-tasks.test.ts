@@ -124,13 +124,17 @@ describe('qmemacct job for an array job with tasks to come', () => {
     assert.match(await answered(env), /\n {2}1,200 of 3,000 tasks have ended, 1 runs, 1,799 to come\n$/);
   });
 
-  it('does not ask qstat for a task that has ended, for another accounting DB, or for CSV', async () => {
-    const env = await makeSite('unasked', answersFor('unasked'), records(HOUR));
+  it('does not ask qstat for a task that has ended, for one line among several jobs, for another accounting DB, or for CSV', async () => {
+    const [other] = records(HOUR);
+    assert.ok(other !== undefined);
+    const another = { ...other, job_id: Number(JOB) + 1, task_id: null, run_id: '5e6f7a8b.1.1' };
+    const env = await makeSite('unasked', answersFor('unasked'), [...records(HOUR), another]);
     assert.deepEqual(await arrays(env, `${JOB}.3`), []);
     assert.doesNotMatch(await job(env, `${JOB}.2`), LINE);
     const database = join(directory, 'unasked', 'accounting.db');
     assert.deepEqual(await arrays(env, JOB, '--accounting', database), [{ ...known, to_come: null }]);
     await job(env, JOB, '--csv');
+    assert.match(await job(env, JOB, String(another.job_id)), /^job .*\n.*×3 .*\n/);
     assert.equal(asked('unasked'), '');
   });
 
