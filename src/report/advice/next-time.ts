@@ -153,6 +153,19 @@ function isElsewhere(cause: Cause, records: readonly JobRecord[]): boolean {
   return records.some((record) => isGroupLimitedOtherwise(record, limitOf(record)));
 }
 
+/** The names that Grid Engine gives to jobs of these clients, unless their users name them otherwise. */
+const CLIENTS: ReadonlyMap<string | null, string> = new Map([
+  ['QLOGIN', 'qlogin'],
+  ['QRLOGIN', 'qrsh'],
+  ['INTERACTIVE', 'qsh'],
+]);
+
+/** The client that submits such a job: by its submission's command line, where that is known, else by its name. */
+export function clientOf([first]: readonly Pick<JobRecord, 'grid_engine' | 'job_name'>[]): string {
+  const [, byCommand] = /^(?:\S*\/)?(qlogin|qrsh|qsh)(?=\s|$)/.exec(first?.grid_engine?.submit_command ?? '') ?? [];
+  return byCommand ?? CLIENTS.get(first?.job_name ?? null) ?? 'qsub';
+}
+
 /**
  * A whole `-l` line that would have been enough, from all hosts and tasks of a job: per slot or per job as the complex
  * is consumed, never less than was measured. `predicted`: the prediction from past runs of its kind. null: nothing can
@@ -183,7 +196,7 @@ export function nextTime(
   const request = [...(memory === null ? [] : [memory.request]), ...others.map(({ text }) => text)].join(',');
   return {
     request,
-    line: `qsub -l ${request}`,
+    line: `${clientOf(records)} -l ${request}`,
     reasons: others.map(({ reason }) => reason),
     memory,
   };

@@ -164,7 +164,7 @@ export const shortLineJob = (line: JobLine): string =>
 
 /** What to ask for next time, as options of qsub; null: nothing can be said. */
 export function nextRequest({ next_time: next, advice }: JobLine): string | null {
-  if (next !== null) return next.replace(/^qsub /, '');
+  if (next !== null) return next.replace(/^\w+ /, '');
   return advice === null ? null : `-l ${advice.request}`;
 }
 

@@ -68,6 +68,16 @@ describe('nextTime', () => {
     assert.match(reasonOf('job'), /the peak so far \(8\.00 GiB\)/);
   });
 
+  it('names the client that submitted the job, as far as that is known', () => {
+    const by = (job_name: string, submit_command: string | null = null): string | undefined =>
+      lineOf({ ...killedAtLimit, job_name, grid_engine: tenMinutesOf({ submit_command }) })?.split(' ')[0];
+    assert.deepEqual(
+      ['QLOGIN', 'QRLOGIN', 'INTERACTIVE', 'QRSH.sh'].map((name) => by(name)),
+      [...['qlogin', 'qrsh', 'qsh', 'qsub']],
+    );
+    assert.deepEqual([by('sort', '/opt/ocs/bin/qrsh -l h_vmem=4G sort'), by('sort', 'qsub qrsh')], ['qrsh', 'qsub']);
+  });
+
   it('keeps a complex that only reserves memory, under its own name', () => {
     const requests = { mem_free: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' } } as const;
     const stopped = asked('-l h_rt=5024,mem_free=4G', { ...KILLED, h_vmem: null, requests });

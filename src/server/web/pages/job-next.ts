@@ -1,6 +1,7 @@
 import type { JobRecord } from '../../../record/record';
 import type { NextRequest } from '../../../report/advice/next-request';
 import { hasUnknownPart, roundRequest } from '../../../report/advice/advice';
+import { clientOf } from '../../../report/advice/next-time';
 import { formatClock } from '../../../report/format/local-time';
 import { formatCount, formatPercent } from '../../../report/format/units';
 import { NOT_WHOLE, raiseReason } from '../../../report/job/headline';
@@ -33,7 +34,7 @@ export function nextPart(next: NextRequest | null, line: string | null, records:
       next && html`<p>${reason(next)}</p>`,
     );
   if (next === null) return null;
-  const request = `qsub -l ${next.complex}=${roundRequest(next.request_bytes).text}`;
+  const request = `${clientOf(records)} -l ${next.complex}=${roundRequest(next.request_bytes).text}`;
   return section(
     'Next time',
     html`<p>${verdict(next, records)}</p>`,
