@@ -1,4 +1,3 @@
-import { codeOf } from '../base/error-code';
 /**
  * The process that carries records into the accounting DB, without root: the sampler starts it with the uid of
  * `deliver_as` and writes `{"id": ROW, "record": {...}}` lines to its stdin. For each line it answers
@@ -16,6 +15,7 @@ import { standardInput } from './standard-input';
 import { openStore } from './open-store';
 import { StoreError } from './store-error';
 import type { AccountingStore, MergeOutcome } from './store';
+import { codeOf } from '../base/error-code';
 import { check } from '../base/shape';
 import { nodeStatusShape, type NodeStatus } from '../record/node-status';
 import { parseRecord, type JobRecord } from '../record/record';

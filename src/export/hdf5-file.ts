@@ -1,5 +1,6 @@
 import { truncateSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { codeOf } from '../base/error-code';
 import { packageRoot } from '../base/package-root';
 import { UserError } from '../base/user-error';
 import type { ColumnFacts, ColumnType, TableColumn, TableValue } from '../record/plain-columns';
@@ -89,7 +90,7 @@ async function loadLibrary() {
     module.activate_throwing_error_handler();
     return { File, module };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new UserError('--format hdf5 needs the package h5wasm, which is not installed', {
       hint: `run "npm install --no-save h5wasm" in ${packageRoot()}, or write --format parquet`,
       cause: error,

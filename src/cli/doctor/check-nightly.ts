@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { hostname } from 'node:os';
+import { codeOf } from '../../base/error-code';
 import { reasonOf, UserError } from '../../base/user-error';
 import type { Settings } from '../../record/settings';
 import { directoryFault } from '../install/directories';
@@ -24,7 +25,7 @@ function isClosed(directory: string): boolean {
     accessSync(directory, constants.R_OK | constants.X_OK);
     return false;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EACCES';
+    return codeOf(error) === 'EACCES';
   }
 }
 

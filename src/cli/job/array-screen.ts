@@ -47,8 +47,7 @@ type ByTask = ReadonlyMap<JobRecord['task_id'], JobRecord>;
 /** The whole records of tasks that ended badly, as finding the cause needs them. */
 async function badEnds(tasks: TaskRows): Promise<ByTask> {
   const bad: JobRecord['task_id'][] = [];
-  for (const record of tasks.records(['task_id', ...END_FIELDS]))
-    if (endedBadly(record)) bad.push(record.task_id);
+  for (const record of tasks.records(['task_id', ...END_FIELDS])) if (endedBadly(record)) bad.push(record.task_id);
   return new Map((await tasks.whole(bad)).map((record) => [record.task_id, record]));
 }
 

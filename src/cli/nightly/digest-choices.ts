@@ -12,6 +12,7 @@ import {
   type Dir,
 } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { textOfUntrusted } from '../../base/read-untrusted';
 import { UserError } from '../../base/user-error';
 
@@ -67,7 +68,7 @@ function* namesIn(directory: string): Generator<string> {
   try {
     opened = opendirSync(directory);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    if (codeOf(error) === 'ENOENT') return;
     throw error;
   }
   try {

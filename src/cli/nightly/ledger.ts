@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { MOUNT_WRITABLE } from '../../accounting/sqlite/database/denied';
+import { codeOf } from '../../base/error-code';
 import { boolean, checkJson, object, oneOf, string, type Shape, type ValueOf } from '../../base/shape';
 import { tryLock } from '../../native/libc';
 import { replaceFile } from '../../base/replace-file';
@@ -90,7 +91,7 @@ export function ledgerDirectory(settings: Pick<Settings, 'accounting' | 'report_
 
 const FULL = 'its file system is full, or a quota is used up; make room there';
 /** Faults of the file system, whatever is written to it. */
-const FAULTS: ReadonlyMap<unknown, string> = new Map([
+const FAULTS: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', FULL],
   ['EDQUOT', FULL],
   ['EROFS', `its file system is read-only; ${MOUNT_WRITABLE}`],
@@ -100,7 +101,7 @@ function unavailable(path: string, problem: string, cause?: unknown): CommandErr
   return new CommandError(`${path}: ${problem}`, EXIT.unavailable, { cause });
 }
 
-const faultOf = (error: unknown): string | undefined => FAULTS.get((error as NodeJS.ErrnoException).code);
+const faultOf = (error: unknown): string | undefined => FAULTS.get(codeOf(error));
 
 /** Writes to the ledger. Throws CommandError if the disk or a quota is full, or the file system read-only. */
 function writing<T>(directory: string, write: () => T): T {
@@ -126,7 +127,7 @@ function makeOwn(directory: string): void {
   try {
     mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     if (code === 'EEXIST') return;
     if (faultOf(error) !== undefined) throw error;
     // The parent is not made: if its file system is not mounted, an empty ledger would let every mail be sent again.
@@ -274,7 +275,7 @@ export function openLedger(
         });
         return 'mine';
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'EEXIST') return 'doubt';
+        if (codeOf(error) === 'EEXIST') return 'doubt';
         throw error;
       }
     },

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../base/error-code';
 import { MIB } from '../../base/units';
 import { replaceFile } from '../../base/replace-file';
 import { checkJson, integer, list, object, string, type ValueOf } from '../../base/shape';
@@ -115,7 +116,7 @@ function readState(directory: string): PushState {
   try {
     text = readFileSync(statePath(directory), 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return NEW;
+    if (codeOf(error) === 'ENOENT') return NEW;
     throw error;
   }
   const state = checkJson(stateShape, text, 'state.json');

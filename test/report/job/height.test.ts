@@ -43,7 +43,12 @@ describe('the height of the screen of a job', () => {
 
   it('is at most 24 lines, with classes, bad ends and memory over time', () => {
     const { next } = realisticRecords(3);
-    const series = { start: new Date(0).toISOString(), step_seconds: 10, others: {}, rss_bytes: [1, 2, 3].map((n) => n * GIB) };
+    const series = {
+      start: new Date(0).toISOString(),
+      step_seconds: 10,
+      others: {},
+      rss_bytes: [1, 2, 3].map((n) => n * GIB),
+    };
     for (let job = 0; job < 300; job++) {
       const record = next();
       for (const status of [0, 1, 137, 139])
