@@ -95,7 +95,7 @@ export async function arrayLines(
   const [worst] = await tasks.whole([worstTask]);
   const shown = worst === undefined ? added : { ...added, worst: [worst] as const };
   const snapshot = lists === null ? null : await lists.wait();
-  const progress = snapshot === null ? undefined : progressOfTasks({ job_id, tasks }, snapshot);
+  const progress = snapshot === null ? null : progressOfTasks({ job_id, tasks }, snapshot);
   const last = renderProgress(progress ?? undefined, screen);
   const lines = [...renderAdded(shown, options, screen, LINES_ON_A_SCREEN - last.length), ...last];
   return { lines, knowsWorst: added.facts.knowsWorst };

@@ -278,6 +278,7 @@ export function renderAdded(
   const room = screen.width - SECTION_INDENT;
   const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}${countedOfLimit(worstTask)}`;
   const single = style.title(`qmemacct job ${jobTaskName(worst)}`);
+  const more = full ? ['--tasks'] : ['--full', '--tasks'];
   const counted = renderClassCounts(classes, room, screen);
   const fewSpreads = facts.spreads.filter(({ measure }) => SHORT_SPREADS.has(measure.name));
 
@@ -311,9 +312,7 @@ export function renderAdded(
       lines: renderSubmitted(facts.submitCommand, screen.width - 2, screen).map((line) => style.faint(`  ${line}`)),
       short: [],
     },
-    {
-      lines: listed === null ? [`  More: ${style.title('--full')}, ${style.title('--tasks')}; a task: ${single}`] : [],
-    },
+    { lines: listed === null ? [`  More: ${more.map(style.title).join(', ')}; a task: ${single}`] : [] },
   ];
   return fitLines(parts, full || listed !== null ? Infinity : mostLines);
 }

@@ -105,7 +105,10 @@ const MOST_ENDINGS = 2;
 
 function endingCounts(ends: JobLine['ends'], labelled: (record: JobRecord) => string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const { record, count } of ends) counts.set(labelled(record), (counts.get(labelled(record)) ?? 0) + count);
+  for (const { record, count } of ends) {
+    const label = labelled(record);
+    counts.set(label, (counts.get(label) ?? 0) + count);
+  }
   return counts;
 }
 

@@ -211,7 +211,7 @@ describe('renderJob', () => {
     const many = arrayOfTwenty.flatMap((record) => [record, { ...record, task_id: (record.task_id ?? 0) + 20 }]);
     const report = reportOf(asRuns(many));
     const lines = renderJob(report, full, testScreen());
-    assert.match(lines.join('\n'), /More: --full, --tasks; a task: /);
+    assert.match(lines.join('\n'), /More: --tasks; a task: /);
     assert.ok(lines.length < 30);
     assert.ok(renderJob(report, { detail: 'full', allTasks: true }, testScreen()).length > 40 + 15);
   });
