@@ -54,36 +54,44 @@ export interface TaskRows {
   whole(tasks: readonly JobRecord['task_id'][]): Promise<readonly JobRecord[]>;
 }
 
-/** A record of empty fields. V8 takes several times as long if the same code also copies other objects. */
-const noFields = (): Record<string, unknown> => ({ ...NO_FIELDS });
-
-/** A function that makes a row's record; fields outside the plan are as `empty` makes them. It throws StoreError. */
+/**
+ * A function that makes a row's record; fields outside the plan are as in `empty`. It throws StoreError. What all rows
+ * share is read once, and copied.
+ */
 function recordMaker(
   { columns, words, fault }: TaskTable,
   { columns: all, fields: planned, merged }: RowPlan,
-  empty = noFields,
+  empty = NO_FIELDS,
 ): (row: number) => JobRecord {
-  const steps = planned.map(({ name, at, read }, index) => {
+  const guarded = <T>(read: () => T): T => {
+    try {
+      return read();
+    } catch (error) {
+      throw fault(damageOf(error));
+    }
+  };
+  const shared: Record<string, unknown> = { ...empty };
+  const steps = planned.flatMap(({ name, at, read }, index) => {
     const own = all.slice(at, planned[index + 1]?.at ?? merged).map((column) => columns.get(column.name));
     const cells = own.map((column): Cell => column?.at(0) ?? null);
     const varying = own.flatMap((column, place) => (column === undefined || column.isSame ? [] : [{ column, place }]));
-    // If nothing varies, all rows have the same value, which is read once.
-    let known: { readonly value: unknown } | null = null;
+    if (varying.length === 0) {
+      shared[name] = guarded(() => read(cells, 0, words));
+      return [];
+    }
     const readAt = (row: number): unknown => {
       for (const { column, place } of varying) cells[place] = column.at(row);
       return read(cells, 0, words);
     };
-    return { name, readAt: varying.length > 0 ? readAt : () => (known ??= { value: read(cells, 0, words) }).value };
+    return [{ name, readAt }];
   });
-  return (row) => {
-    const record = empty();
-    try {
+  const template = compactCopy(shared);
+  return (row) =>
+    guarded(() => {
+      const record = { ...template };
       for (const { name, readAt } of steps) record[name] = readAt(row);
-    } catch (error) {
-      throw fault(damageOf(error));
-    }
-    return record as unknown as JobRecord;
-  };
+      return record as unknown as JobRecord;
+    });
 }
 
 /** The records of a table with some fields alone. Throws StoreError. */
@@ -93,7 +101,7 @@ export function* briefRecords<Name extends FieldName>(
   rows: Iterable<number> = table.ids.keys(),
 ): Iterable<Pick<JobRecord, Name>> {
   const empty = compactCopy(Object.fromEntries(fields.map((name) => [name, NO_FIELDS[name]])));
-  const recordOf = recordMaker(table, rowPlan(fields), () => ({ ...empty }));
+  const recordOf = recordMaker(table, rowPlan(fields), empty);
   for (const row of rows) yield recordOf(row);
 }
 

@@ -112,7 +112,7 @@ export function withoutValue(complexes: readonly OfferedComplex[]): readonly str
 
 /**
  * The complexes that jobs of the site request memory by, in order: those by which memory is reserved, enforced ones
- * first, then the rest. A queue's own h_vmem, say, is no request, but can't be told from one later.
+ * first, then the rest. A queue's own h_vmem, say, is no request, but can't be distinguished from one later.
  */
 export function requestOrderOf(complexes: readonly OfferedComplex[]): readonly string[] {
   const offered = new Set(consumablesOffered(complexes));

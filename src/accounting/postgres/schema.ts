@@ -10,7 +10,7 @@ import { isNotAllowed } from './faults';
 const DIRECTORY = join('sql', 'accounting', 'postgres');
 /** A second upgrade waits for this lock, and then finds the work done. Not an advisory lock: any role could hold that. */
 const LOCK = 'LOCK TABLE qmemacct.schema_version IN SHARE ROW EXCLUSIVE MODE';
-/** What all but the first are told, once that has committed, who make the same roles, schema or tables at once. */
+/** Errors of all but the first, once that has committed, who make the same roles, schema or tables at once. */
 const MADE_MEANWHILE = /^(?:23505|42710|42P06|42P07)$/;
 const MOST_TRIES = 5;
 

@@ -109,16 +109,16 @@ function isLocked(socket: string): boolean {
 /** Ends the owner's server and waits until its lock is free: until then, the next server would exit at once. */
 async function endServer(socket: string, { uid }: Ownership): Promise<string | null> {
   const deadline = performance.now() + ENDS_WITHIN_MS;
-  const told = new Set<number>();
+  const asked = new Set<number>();
   for (;;) {
     const server = await serverAt(socket);
     if (server !== null && server.uid !== uid)
       return `the server at ${socket} is uid ${server.uid}'s, not ${uid}'s: end it by hand`;
-    if (server !== null && !told.has(server.pid) && startTicksOf(server.pid) !== null) {
+    if (server !== null && !asked.has(server.pid) && startTicksOf(server.pid) !== null) {
       process.kill(server.pid, 'SIGTERM');
-      told.add(server.pid);
+      asked.add(server.pid);
     }
-    const left = [...told].filter((pid) => startTicksOf(pid) !== null);
+    const left = [...asked].filter((pid) => startTicksOf(pid) !== null);
     if (server === null && left.length === 0 && !isLocked(socket)) return null;
     if (performance.now() > deadline)
       return `the server (${left.length > 0 ? `process ${left.join(', ')}` : `lock ${dirname(socket)}/lock`}) does not end: end it by hand`;

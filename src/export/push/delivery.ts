@@ -11,7 +11,7 @@ export class Delivery<Item> {
   private notBefore = 0;
   private refusal = '';
 
-  /** `log` is told each change once. */
+  /** `log` gets each change once. */
   constructor(
     private readonly sink: Sink<Item>,
     private readonly spool: Spool,

@@ -156,7 +156,7 @@ export function endTime(end: BadEnd, words: Words): string {
   return end.subject.ended_at === null ? '' : ` at ${words.clock(end.subject.ended_at)}`;
 }
 
-/** Signals that causes are told by, by number (Linux). */
+/** Signals that identify causes, by number (Linux). */
 export const SIGKILL = 9;
 export const SIGUSR1 = 10;
 export const SIGSEGV = 11;

@@ -16,7 +16,7 @@ const MOST_OF_HOST = 256;
 const MOST_REFUSED_EACH = 32;
 /** Connections whose users are looked up at a time; further ones count as connections of unknown users. */
 const MOST_LOOKED_UP = 64;
-/** ms that a refused connection stays open, so that its request is told why. */
+/** ms that a refused connection stays open, so that its client gets the reason. */
 const REFUSED_MS = 2000;
 /** Requests under way on one connection, the others sent ahead. Our own clients send one at a time. */
 const MOST_UNDER_WAY = 8;
