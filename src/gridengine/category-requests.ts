@@ -17,10 +17,10 @@ let latest: { readonly category: string; readonly requests: readonly CategoryReq
 
 /**
  * The resources in a job's category, `-U users -l h_rt=3600,h_vmem=4G -pe smp 2`: the `name=value` parts of each `-l`,
- * the first where a name comes twice. Requests after `-soft` are soft limits and left out, and so are those after `-scope
- * master` or `-scope slave` (Open Cluster Scheduler), which are for some slots only; no category tells for which. A
- * value may hold no comma and no blank, as Grid Engine itself prints none. The latest requests are kept: tasks of one
- * array have the same.
+ * the first where a name comes twice. Soft requests (after `-soft`) are left out, and so are those after `-scope master`
+ * or `-scope slave` (Open Cluster Scheduler), which are for some slots only; no category tells for which. A value may
+ * hold no comma and no blank, as Grid Engine itself prints none. The latest requests are kept: tasks of one array have
+ * the same.
  */
 export function categoryRequests(category: string): readonly CategoryRequest[] {
   if (category !== latest.category) latest = { category, requests: readCategory(category) };
