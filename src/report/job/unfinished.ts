@@ -5,7 +5,7 @@ import type { Hold } from '../../live/holds';
 import type { UnfinishedJob } from '../../live/unfinished-job';
 import type { JobRecord } from '../../record/record';
 import { formatMoment, formatZone } from '../format/local-time';
-import { formatCount, plural } from '../format/units';
+import { formatBytes, formatCount, formatRequested, plural } from '../format/units';
 import { jobNumber } from '../live/labels';
 import { JOB_COLUMNS } from '../live/jobs-table';
 import { chooseColumns, renderRows, runningFor } from '../live/live-column';
@@ -271,11 +271,28 @@ export function renderUnfinished(
   ];
 }
 
-/** An unfinished job in one line: its states, and why. */
+/** "for 40 s on ge2, maxvmem 298 MiB of 1 GiB"; of several tasks, how many. */
+function runningWords({ running }: UnfinishedJob, screen: Screen): string {
+  const [first, ...others] = running;
+  if (first === undefined) return '';
+  if (others.length > 0) return `${formatCount(running.length)} tasks run`;
+  const { startedAt, parts, maxvmem, limit } = first;
+  const hosts = new Set(parts.map(({ host }) => host));
+  const [host = ''] = hosts;
+  const time = startedAt === null ? '' : `for ${runningFor(startedAt, screen)} `;
+  const place = hosts.size === 1 ? screen.safe(host) : `${hosts.size} hosts`;
+  const memory = maxvmem === null ? '' : `, maxvmem ${formatBytes(maxvmem)}`;
+  const ofLimit = memory === '' || limit === null ? '' : ` of ${formatRequested(limit)}`;
+  return `${time}on ${place}${memory}${ofLimit}`;
+}
+
+/** An unfinished job in one line: its states, and why, or how it runs. */
 export function unfinishedLine(job: UnfinishedJob, screen: Screen, lastRun: JobRecord | null = null): string {
   const states = statesOf(job);
-  const [why = ''] = states.flatMap((state) => explain(state, job, screen, lastRun)?.words ?? []);
-  const line = `Job ${jobNumber(job)}  ${screen.safe(job.name)}: ${states.map((state) => WORDS[state]).join(', ')}. ${why}`;
+  const [state] = states;
+  const [why = ''] = states.flatMap((one) => explain(one, job, screen, lastRun)?.words ?? []);
+  const text = state === 'running' ? `; ${runningWords(job, screen)}` : `. ${why}`;
+  const line = `Job ${jobNumber(job)}  ${screen.safe(job.name)}: ${states.map((one) => WORDS[one]).join(', ')}${text}`;
   return truncate(wrap(line, Infinity).join(''), screen.width, screen.glyphs.ellipsis);
 }
 

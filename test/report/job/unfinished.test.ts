@@ -218,6 +218,15 @@ describe('renderUnfinished', () => {
     assert.match(text, /Requested h_vmem=2G mem_free=900G num_proc=1 mem_total=1T arch=lx\*\(soft\)$/m);
   });
 
+  it('says in one line where and how long a job runs, and with how much memory', () => {
+    const screen = testScreen({ width: 100, now: new Date(AT) });
+    const lines = Object.values(samples).map((job) => unfinishedLine(job, screen));
+    assert.ok(
+      lines.includes('Job 300  relax: running; for 1:00:00 on node01, maxvmem 1.50 GiB of 4 GiB'),
+      lines.join('\n'),
+    );
+  });
+
   it('says of a job that had run that its epilog failed, and not to run it again', () => {
     const job = samples.error ?? assert.fail();
     const textOf = (lastRun: JobRecord): string =>
