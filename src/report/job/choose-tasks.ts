@@ -13,7 +13,7 @@ export interface TaskChoice {
 }
 
 /** So many more tasks than wanted are kept before the list is sorted and cut. */
-const SPARE = 1000;
+const SPARE = 100;
 
 /**
  * Chooses among tasks that arrive one by one, each as the records of its latest run. With `worst` the fullest come
@@ -24,6 +24,8 @@ export class ChosenTasks<Task extends readonly JobRecord[]> {
   private readonly choice: TaskChoice;
   private readonly most: number;
   private kept: { readonly task: Task; readonly full: number }[] = [];
+  /** Tasks that are no fuller can't be chosen any more. */
+  private least = -1;
 
   constructor(choice: TaskChoice) {
     this.choice = choice;
@@ -38,7 +40,7 @@ export class ChosenTasks<Task extends readonly JobRecord[]> {
       return;
     }
     const full = fullnessOfRun(task);
-    if (full < 0) return;
+    if (full <= this.least) return;
     this.kept.push({ task, full });
     if (this.kept.length > this.most + SPARE) this.cut();
   }
@@ -58,6 +60,7 @@ export class ChosenTasks<Task extends readonly JobRecord[]> {
 
   private cut(): void {
     this.kept = this.kept.sort((a, b) => b.full - a.full).slice(0, this.most);
+    if (this.kept.length === this.most) this.least = this.kept.at(-1)?.full ?? this.least;
   }
 }
 

@@ -115,7 +115,7 @@ export interface ClassCount {
 
 /** Counts the tasks of each class, without keeping the classes of each task. */
 export class ClassCounts {
-  private readonly counts = new Map<Rule, ClassCount>();
+  private readonly counts = new Map<Rule, ClassCount & { count: number }>();
 
   constructor(private readonly judges: Judges) {}
 
@@ -125,8 +125,10 @@ export class ClassCounts {
     const subject = subjectOf(records, this.judges.kindOf(first));
     for (const rule of this.judges.rules.rules) {
       if (isOf(rule, subject) !== true) continue;
-      const known = this.counts.get(rule) ?? { count: 0, task: first.task_id, finding: findingOf(rule, subject) };
-      this.counts.set(rule, { ...known, count: known.count + 1 });
+      const known = this.counts.get(rule);
+      if (known === undefined)
+        this.counts.set(rule, { count: 1, task: first.task_id, finding: findingOf(rule, subject) });
+      else known.count += 1;
     }
   }
 
