@@ -230,5 +230,16 @@ export function siteWeek(seed: number, runs: number, startMs: number): Week {
       };
     }
   }
-  return { runs: made, jobs: job + 1 };
+  return { runs: submittedTogether(made), jobs: job + 1 };
+}
+
+/** The tasks of an array are submitted with its first one. */
+function submittedTogether(runs: readonly WeekRun[]): readonly WeekRun[] {
+  const first = new Map<number, number>();
+  for (const { job, line } of runs) first.set(job, Math.min(first.get(job) ?? Infinity, line.submitted));
+  return runs.map(({ job, line, record }) => {
+    const submitted = first.get(job) ?? line.submitted;
+    const submitted_at = new Date(submitted * 1000).toISOString();
+    return { job, line: { ...line, submitted }, record: record && { ...record, submitted_at } };
+  });
 }
