@@ -38,7 +38,6 @@ export const CLASS_COLUMNS: readonly Column[] = [
   { head: 'Risk', align: 'right' },
   { head: 'Runs', align: 'right' },
   { head: 'Largest', align: 'right' },
-  { head: 'Such predictions here', align: 'right', dispensable: 1 },
   { head: 'Failed', align: 'right' },
   { head: 'Undecided', align: 'right' },
 ];
@@ -50,8 +49,9 @@ function row(prediction: PredictionObject, largest: string, screen: Screen): rea
     risk === null ? screen.glyphs.none : formatPercent(risk),
     formatCount(runs),
     largest,
-    risk === null ? '' : formatCount(predictions),
-    predictions === 0 ? '' : `${formatCount(failed)} (${formatPercent(failed / predictions)})`,
+    predictions === 0
+      ? ''
+      : `${formatCount(failed)} of ${formatCount(predictions)} (${formatPercent(failed / predictions)})`,
     undecided === 0 ? '' : formatCount(undecided),
   ];
 }
@@ -151,6 +151,12 @@ function slotsNotes({ slots, memory }: ClassObject): readonly string[] {
   ];
 }
 
+function failedNotes(predicted: readonly (PredictionObject | null)[]): readonly string[] {
+  return predicted.some((one) => one !== null && one.predictions > 0)
+    ? ['Failed: runs that needed more than was predicted for them, at that risk.']
+    : [];
+}
+
 function undecidedNotes(predicted: readonly (PredictionObject | null)[]): readonly string[] {
   return predicted.some((one) => one !== null && one.undecided > 0)
     ? ['Undecided: runs that were stopped at a limit below what was predicted; whether that is enough is not known.']
@@ -170,6 +176,7 @@ export function classNotes(answer: ClassObject, alone: string | null = null): re
         : ([[memory.complex, `from this job only, so no risk can be stated: ${alone}.`]] as const)),
       ...riskNotes(time, wanted, time?.stopped_at_seconds == null ? LARGEST : `twice ${LIMIT}`),
     ]),
+    ...failedNotes([memory, time]),
     ...undecidedNotes([memory, time]),
     'Risk: the share of such runs that would need more.',
   ];

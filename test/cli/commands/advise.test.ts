@@ -41,7 +41,7 @@ describe('qmemacct advise', () => {
     assert.deepEqual([status, warnings], [0, '']);
     assert.match(output, new RegExp(`^step_# of ${owner}, 4 slots, PE smp\n`));
     assert.match(output, /qsub -l h_vmem=2(?:\.\d)?G,h_rt=0:0\d:00\n/);
-    assert.match(output, /^ {2}h_vmem=2(?:\.\d)?G +1\.0 % +60 +1\.98 GiB +\d+ +0 \(0 %\)$/m);
+    assert.match(output, /^ {2}h_vmem=2(?:\.\d)?G +1\.0 % +60 +1\.98 GiB +0 of \d+ \(0 %\)$/m);
     assert.match(output, /^ {2}h_vmem is per slot: 4 x 2(?:\.\d)?G = .* GiB in all\.$/m);
     assert.match(output, /^ {2}Requested now: h_vmem=9G\.$/m);
 
@@ -186,7 +186,7 @@ describe('qmemacct advise', () => {
     assert.match(output, /^ {2}h_vmem: most of the runs were stopped at a limit, so no risk can be stated/m);
     const some = await site(pastJobs(60, (index) => (index % 10 === 9 ? { owner, ...stoppedAtLimit() } : mine(index))));
     const { output: shown } = await some.advise('--name', 'step_0', '--slots', '4', '--pe', 'smp', '--risk', '20');
-    assert.match(shown, /^ {2}h_vmem=\S+ +[\d.]+ % +60 +1\.98 GiB +38 +0 \(0 %\) +5$/m);
+    assert.match(shown, /^ {2}h_vmem=\S+ +[\d.]+ % +60 +1\.98 GiB +0 of 38 \(0 %\) +5$/m);
   });
 
   it('names the smallest risk that can be stated from few runs', async () => {
