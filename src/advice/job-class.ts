@@ -14,7 +14,7 @@ const STEADY_SPREAD = 0.3;
 const MOST_FACTOR = 1.6;
 
 /** With fewer runs than LEAST_RUNS no risk is stated, with fewer than LEAST_RUNS_SMALL_RISK none below SMALL_RISK. */
-const LEAST_RUNS = 3;
+export const LEAST_RUNS = 3;
 const LEAST_RUNS_SMALL_RISK = 6;
 const SMALL_RISK = 0.02;
 

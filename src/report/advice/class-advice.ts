@@ -1,7 +1,7 @@
-import { RAISE, takenNeed, TIME_RAISE } from '../../advice/job-class';
+import { LEAST_RUNS, RAISE, takenNeed, TIME_RAISE, type JobClass } from '../../advice/job-class';
 import { jobClasses } from '../../advice/job-classes';
 import type { Prior } from '../../advice/margins';
-import { isAdvisable, Predictor } from '../../advice/predictor';
+import { Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR, TIME_PRIOR } from '../../advice/prior';
 import { bySubmission, replay, type PastRun } from '../../advice/replay';
 import { H_VMEM } from '../../gridengine/memory-complex';
@@ -109,9 +109,6 @@ function classesOf(fields: ClassFields, newest: JobRecord | null): readonly stri
   return jobClasses({ ...fields, cluster, job_name }, fields.programs, known);
 }
 
-const ofClasses = <Run extends PastRun>(runs: readonly Run[], classes: readonly string[]): readonly Run[] =>
-  runs.filter((run) => run.classes.some((name) => classes.includes(name)));
-
 /** The parameters of predictions of one resource. */
 interface Learning {
   readonly prior: Prior;
@@ -124,44 +121,79 @@ const OF_TIME: Learning = { prior: TIME_PRIOR, raise: TIME_RAISE };
 
 /** A prediction, and the runs that it rests on. */
 interface Founded<Run> {
-  readonly prediction: Prediction;
+  readonly prediction: Omit<Prediction, 'sameProgram'>;
   readonly basis: readonly Run[];
+  /** The narrowest class with enough runs; null: none, so all runs count. */
+  readonly name: string | null;
 }
 
-/** `alike`: the runs that share a class with these fields. */
+/** Runs by the classes that they belong to, and what they predict. */
+class RunsByClass<Run extends PastRun> {
+  private readonly runs: ReadonlyMap<string, readonly Run[]>;
+  /** Jobs of thousands of programs mostly share a class. */
+  private readonly predictions = new Map<string, Founded<Run> | null>();
+
+  constructor(
+    runs: readonly Run[],
+    private readonly learning: Learning,
+  ) {
+    const byClass = new Map<string, Run[]>();
+    for (const run of runs)
+      for (const name of run.classes) {
+        const others = byClass.get(name);
+        if (others === undefined) byClass.set(name, [run]);
+        else others.push(run);
+      }
+    this.runs = byClass;
+  }
+
+  /** The runs that share a class with these, which are narrow to wide. */
+  alike(classes: readonly string[]): readonly Run[] {
+    return this.runs.get(classes.at(-1) ?? '') ?? [];
+  }
+
+  /** What to request at a risk for a job of these classes; null: there are no such runs. */
+  prediction(classes: readonly string[], risk: number): Founded<Run> | null {
+    const name = classes.find((one) => (this.runs.get(one)?.length ?? 0) >= LEAST_RUNS) ?? null;
+    const key = JSON.stringify([risk, name ?? classes.at(-1), name === null]);
+    let known = this.predictions.get(key);
+    if (known === undefined) {
+      const basis = name === null ? this.alike(classes) : (this.runs.get(name) ?? []);
+      this.predictions.set(key, (known = predictionBy(basis, name, risk, this.learning)));
+    }
+    return known;
+  }
+}
+
 function predictionBy<Run extends PastRun>(
-  alike: readonly Run[],
-  fields: ClassFields,
-  newest: JobRecord | null,
+  basis: readonly Run[],
+  name: string | null,
   risk: number,
   { prior, raise }: Learning,
 ): Founded<Run> | null {
-  if (alike.length === 0) return null;
-  const classes = classesOf(fields, newest);
-  const predictor = new Predictor(prior, raise);
-  // The other classes of these runs are not needed.
-  const learned = alike.map((run) => ({ ...run, classes: run.classes.filter((name) => classes.includes(name)) }));
-  replay(bySubmission(learned), [], predictor, []);
-  const known = predictor.known(classes);
-  const jobClass = predictor.advisable(known);
-  const name = classes[known.findIndex(isAdvisable)];
-  const basis = name === undefined ? alike : ofClasses(alike, [name]);
-  const largest = basis.reduce((most, { needed, stoppedAt }) => Math.max(most, needed, stoppedAt ?? 0), 0);
   const [first, ...others] = basis;
   if (first === undefined) return null;
+  const jobClass = name === null ? null : learned(basis, name, new Predictor(prior, raise));
+  const largest = basis.reduce((most, { needed, stoppedAt }) => Math.max(most, needed, stoppedAt ?? 0), 0);
   const takenOf = ({ needed, stoppedAt }: PastRun): number =>
     takenNeed({ needed: needed * HEADROOM, stoppedAt }, raise);
   const most = others.reduce((a, b) => (takenOf(b) > takenOf(a) ? b : a), first);
   // What was measured may be more than the raised limit that stopped the run, and then decides.
   const stoppedAt = most.stoppedAt !== null && takenOf(most) <= most.stoppedAt * raise ? most.stoppedAt : null;
-  const sameProgram = name !== undefined && !classesOf({ ...fields, programs: [] }, newest).includes(name);
   const request = jobClass?.request(risk) ?? null;
   const { amount, risk: stated, runs } = request ?? { amount: takenOf(most), risk: null, runs: basis.length };
   const mostlyStopped = jobClass?.isMostlyStopped ?? false;
-  return { prediction: { amount, risk: stated, runs, largest, stoppedAt, mostlyStopped, sameProgram }, basis };
+  return { prediction: { amount, risk: stated, runs, largest, stoppedAt, mostlyStopped }, basis, name };
 }
 
-/** `alike`: as in `predictionBy`. */
+/** The class after all of its runs. */
+function learned(runs: readonly PastRun[], name: string, predictor: Predictor): JobClass | null {
+  const classes = [name];
+  replay(bySubmission(runs.map((run) => ({ ...run, classes }))), [], predictor, []);
+  return predictor.advisable(predictor.known(classes));
+}
+
+/** `alike`: the runs that share a class with the job. */
 function pastPredictions(alike: readonly PastRun[], risk: number | null, { prior, raise }: Learning): PastPredictions {
   if (risk === null) return { predictions: 0, failed: 0, undecided: 0 };
   const [at] = replay(bySubmission(alike), [risk], new Predictor(prior, raise), []).advice;
@@ -169,7 +201,7 @@ function pastPredictions(alike: readonly PastRun[], risk: number | null, { prior
   return { predictions, failed, undecided };
 }
 
-function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): JobRecord | null {
+function newestOf(stored: readonly StoredRecord[], jobName: string): JobRecord | null {
   const wanted = nameClass(jobName);
   return stored.reduce<JobRecord | null>((latest, { record }) => {
     const isLater = (record.ended_at ?? '') > (latest?.ended_at ?? '');
@@ -177,36 +209,63 @@ function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): Jo
   }, null);
 }
 
-const complexFor = ({ complex }: ClassFields, newest: JobRecord | null): string =>
-  complex ?? (newest === null ? H_VMEM : complexOf(newest));
+/** The past runs of an owner's jobs of one name class; what is made of them is kept. */
+export class PastKind {
+  readonly newest: JobRecord | null;
+  private readonly byComplex = new Map<string, RunsByClass<MemoryRun>>();
+  private byTime: RunsByClass<PastRun> | null = null;
 
-/** The runs of a kind of job whose memory need is known. `stored`: as in `adviseMemory`. */
-export function classRuns(stored: readonly StoredRecord[], fields: ClassFields): readonly MemoryRun[] {
-  const newest = newestOf(stored, fields);
-  return ofClasses(pastRuns(stored, complexFor(fields, newest)), classesOf(fields, newest));
+  constructor(
+    private readonly stored: readonly StoredRecord[],
+    jobName: string,
+  ) {
+    this.newest = newestOf(stored, jobName);
+  }
+
+  /** The complex that a job requests memory by. */
+  complexOf({ complex }: Pick<ClassFields, 'complex'>): string {
+    return complex ?? (this.newest === null ? H_VMEM : complexOf(this.newest));
+  }
+
+  memory(complex: string): RunsByClass<MemoryRun> {
+    let known = this.byComplex.get(complex);
+    if (known === undefined)
+      this.byComplex.set(complex, (known = new RunsByClass(pastRuns(this.stored, complex), OF_MEMORY)));
+    return known;
+  }
+
+  get times(): RunsByClass<PastRun> {
+    return (this.byTime ??= new RunsByClass(pastTimes(this.stored), OF_TIME));
+  }
+}
+
+/** Whether a class is of runs of one script or command. */
+const isOfProgram = (name: string | null, fields: ClassFields, newest: JobRecord | null): boolean =>
+  name !== null && !classesOf({ ...fields, programs: [] }, newest).includes(name);
+
+/** The runs of a kind of job whose memory need is known. */
+export function classRuns(past: PastKind, fields: ClassFields): readonly MemoryRun[] {
+  return past.memory(past.complexOf(fields)).alike(classesOf(fields, past.newest));
 }
 
 /**
- * The memory to request for a job of this kind at the wanted risk, or at the smallest larger one that can be stated.
- * `stored`: past runs of its owner and name, of other kinds too; `runs`: its classRuns. null: no run shows its need.
+ * The memory to request for a job of this kind at the wanted risk, or at the smallest larger one that can be stated;
+ * null: no run shows its need.
  */
-export function adviseMemory(
-  stored: readonly StoredRecord[],
-  fields: ClassFields,
-  { risk, own = [] }: Wanted,
-  runs = classRuns(stored, fields),
-): MemoryPrediction | null {
-  const newest = newestOf(stored, fields);
-  const founded = predictionBy(runs, fields, newest, risk, OF_MEMORY);
+export function adviseMemory(past: PastKind, fields: ClassFields, { risk, own = [] }: Wanted): MemoryPrediction | null {
+  const { newest } = past;
+  const complex = past.complexOf(fields);
+  const founded = past.memory(complex).prediction(classesOf(fields, newest), risk);
   if (founded === null) return null;
-  const alone = adviseAlone(own, founded.prediction);
+  const sameProgram = isOfProgram(founded.name, fields, newest);
+  const prediction = { ...founded.prediction, sameProgram };
+  const alone = adviseAlone(own, prediction);
   if (alone !== null) return predictionAlone(alone);
-  const complex = complexFor(fields, newest);
   const like = own[0] ?? newest;
   const per = (like && requestOf(judgedBy(like, complex)))?.per ?? 'slot';
   const countedOnly = founded.basis.filter((run) => run.countedOnly).length;
-  const { bytes, text } = roundRequest(founded.prediction.amount);
-  return { ...founded.prediction, amount: Math.trunc(bytes), text, per, complex, countedOnly, alone };
+  const { bytes, text } = roundRequest(prediction.amount);
+  return { ...prediction, amount: Math.trunc(bytes), text, per, complex, countedOnly, alone };
 }
 
 /** A prediction from the job itself: one run states no risk. */
@@ -222,28 +281,31 @@ function predictionAlone(alone: Advice): MemoryPrediction {
 }
 
 /** The elapsed time to request, as `adviseMemory` does for memory. */
-function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk }: Wanted): TimePrediction | null {
-  const newest = newestOf(stored, fields);
-  const alike = ofClasses(pastTimes(stored), classesOf(fields, newest));
-  const founded = predictionBy(alike, fields, newest, risk, OF_TIME);
+function adviseTime({ times, newest }: PastKind, fields: ClassFields, { risk }: Wanted): TimePrediction | null {
+  const classes = classesOf(fields, newest);
+  const founded = times.prediction(classes, risk);
   if (founded === null) return null;
-  const { seconds, text } = roundTime(founded.prediction.amount);
-  return { ...founded.prediction, amount: seconds, text, ...pastPredictions(alike, founded.prediction.risk, OF_TIME) };
-}
-
-/** All advice for a kind of job, and how such predictions have held. `stored`: as in `adviseMemory`. */
-export function adviseClass(stored: readonly StoredRecord[], fields: ClassFields, wanted: Wanted): ClassAdvice {
-  const runs = classRuns(stored, fields);
-  const memory = adviseMemory(stored, fields, wanted, runs);
+  const { prediction, name } = founded;
+  const { seconds, text } = roundTime(prediction.amount);
   return {
-    memory: memory && { ...memory, ...pastPredictions(runs, memory.risk, OF_MEMORY) },
-    time: adviseTime(stored, fields, wanted),
-    slots: adviseSlots(runs, fields),
+    ...prediction,
+    sameProgram: isOfProgram(name, fields, newest),
+    amount: seconds,
+    text,
+    ...pastPredictions(times.alike(classes), prediction.risk, OF_TIME),
   };
 }
 
-/** The same as the least number of runs for a memory request. */
-const LEAST_RUNS = 3;
+/** All advice for a kind of job, and how such predictions have held. */
+export function adviseClass(past: PastKind, fields: ClassFields, wanted: Wanted): ClassAdvice {
+  const runs = classRuns(past, fields);
+  const memory = adviseMemory(past, fields, wanted);
+  return {
+    memory: memory && { ...memory, ...pastPredictions(runs, memory.risk, OF_MEMORY) },
+    time: adviseTime(past, fields, wanted),
+    slots: adviseSlots(runs, fields),
+  };
+}
 
 /** Busy slots that exceed a whole number by less than this need no further slot. */
 const BUSY_ENOUGH = 0.1;

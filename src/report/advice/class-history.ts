@@ -13,6 +13,7 @@ import {
   adviseClass,
   adviseMemory,
   classRuns,
+  PastKind,
   type ClassAdvice,
   type ClassFields,
   type MemoryPrediction,
@@ -59,7 +60,7 @@ const runsIn = (found: readonly StoredRecord[]): number =>
 
 /** The past runs of jobs by owner and name; as long as a kind is kept, the store is asked for it only once. */
 export class ClassHistory {
-  private readonly answers = new Latest<string, Promise<readonly StoredRecord[]>>(KINDS_KEPT);
+  private readonly answers = new Latest<string, Promise<PastKind>>(KINDS_KEPT);
   private readonly predictions = new Latest<string, Promise<MemoryPrediction | null>>(PREDICTIONS_KEPT);
 
   /** `find`: as a store's `records`, which may reject with StoreError; `now`: ms since the epoch. */
@@ -84,14 +85,15 @@ export class ClassHistory {
   }
 
   /** The latest records of the owner's jobs of names that differ in their digits only. */
-  private runsLike(
-    { owner, jobName, cluster }: ClassFields,
-    needed?: readonly FieldName[],
-  ): Promise<readonly StoredRecord[]> {
+  private runsLike({ owner, jobName, cluster }: ClassFields, needed?: readonly FieldName[]): Promise<PastKind> {
     const kind = nameClass(jobName);
-    if (owner === '' || owner === HIDDEN || kind === '' || kind.length > LONGEST_NAME) return Promise.resolve([]);
+    if (owner === '' || owner === HIDDEN || kind === '' || kind.length > LONGEST_NAME)
+      return Promise.resolve(new PastKind([], kind));
     const named = { owner, name_class: kind, ...(cluster === null ? {} : { cluster }) };
-    return this.answers.getOrMake(JSON.stringify([named, needed === undefined]), () => this.ask(named, needed));
+    return this.answers.getOrMake(
+      JSON.stringify([named, needed === undefined]),
+      async () => new PastKind(await this.ask(named, needed), kind),
+    );
   }
 
   private async ask(

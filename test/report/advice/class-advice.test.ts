@@ -4,7 +4,7 @@ import { asStored } from '../../../src/record/merge';
 import { programsOf } from '../../../src/record/programs';
 import type { JobRecord } from '../../../src/record/record';
 import { adviseRequest } from '../../../src/report/advice/advice';
-import { adviseClass, type ClassAdvice, type ClassFields } from '../../../src/report/advice/class-advice';
+import { adviseClass, PastKind, type ClassAdvice, type ClassFields } from '../../../src/report/advice/class-advice';
 import { classNotes, classObject } from '../../../src/report/advice/class-screen';
 import { accountOf } from '../../support/records';
 import { BAD_ENDS, modest, tenMinutesOf } from '../bad-ends';
@@ -28,7 +28,10 @@ const STEPS: ClassFields = {
 const advise = (
   records: readonly JobRecord[],
   more: { readonly fields?: Partial<ClassFields>; readonly risk?: number; readonly own?: readonly JobRecord[] } = {},
-): ClassAdvice => adviseClass(records.map(asStored), { ...STEPS, ...more.fields }, { risk: 0.01, ...more });
+): ClassAdvice => {
+  const fields = { ...STEPS, ...more.fields };
+  return adviseClass(new PastKind(records.map(asStored), fields.jobName), fields, { risk: 0.01, ...more });
+};
 
 /** Jobs that need between 7 and 8 GiB in all, in no order. */
 const varying = (index: number): Partial<JobRecord> => needing(7 + ((index * 7) % 10) / 10);

@@ -5,7 +5,7 @@ import type { RecordsQuery } from '../../../src/accounting/store';
 import type { FieldName } from '../../../src/record/fields';
 import { asStored } from '../../../src/record/merge';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
-import { adviseMemory, classRuns, type ClassFields } from '../../../src/report/advice/class-advice';
+import { adviseMemory, classRuns, PastKind, type ClassFields } from '../../../src/report/advice/class-advice';
 import { ClassHistory, MEMORY_FIELDS } from '../../../src/report/advice/class-history';
 import { asRun, type JobRun } from '../../../src/report/job/job-run';
 import { arbitraryRecord } from '../../accounting/arbitrary-record';
@@ -114,13 +114,13 @@ describe('ClassHistory', () => {
     let known = 0;
     fc.assert(
       fc.property(fc.array(aRun, { minLength: 1, maxLength: 8 }), (records) => {
-        const [all, needed] = [records, records.map(onlyNeeded)].map((some) => some.map(asStored));
-        const adviceOn = (stored = all): unknown => [
-          adviseMemory(stored ?? [], fields, { risk: 0.01 }),
-          classRuns(stored ?? [], fields).map((run) => ({ ...run, records: [] })),
-        ];
-        if (adviseMemory(all ?? [], fields, { risk: 0.01 }) !== null) known++;
-        assert.deepEqual(adviceOn(needed), adviceOn(all));
+        const adviceOn = (some: readonly JobRecord[]): readonly [advice: unknown, runs: unknown] => {
+          const past = new PastKind(some.map(asStored), fields.jobName);
+          const runs = classRuns(past, fields).map((run) => ({ ...run, records: [] }));
+          return [adviseMemory(past, fields, { risk: 0.01 }), runs];
+        };
+        if (adviceOn(records)[0] !== null) known++;
+        assert.deepEqual(adviceOn(records.map(onlyNeeded)), adviceOn(records));
       }),
       { numRuns: 200 },
     );
