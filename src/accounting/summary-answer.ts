@@ -1,4 +1,4 @@
-import { DAY_MS } from '../base/units';
+import { DAY_MS, HOUR_MS } from '../base/units';
 import { COVERAGE_REASONS, type CoverageReason } from '../record/coverage';
 import { compareText } from './by-place';
 import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
@@ -53,7 +53,7 @@ export function summaryAnswer(raw: RawSummary, query: GroupOrder): SummaryAnswer
   };
 }
 
-/** Minutes that local time is ahead of UTC on a day (counted from 1970), by its noon (UTC), for all of that day. */
-export function zoneOffset(day: number): number {
-  return 0 - new Date((day + 0.5) * DAY_MS).getTimezoneOffset();
+/** Minutes that local time is ahead of UTC when an hour (UTC) of a day (counted from 1970) begins. */
+export function zoneOffset(day: number, hour: number): number {
+  return 0 - new Date(day * DAY_MS + hour * HOUR_MS).getTimezoneOffset();
 }

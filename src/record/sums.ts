@@ -162,13 +162,14 @@ export function addFacts(sums: Sums, facts: Facts, counted: number): void {
   addToBins(sums, added);
 }
 
-/** Adds `hours` to `to`, shifted to a time zone that is `offsetMinutes` ahead of UTC. */
-export function addShiftedHours(to: Float64Array, hours: Float64Array, offsetMinutes: number): void {
-  const whole = Math.floor(offsetMinutes / 60);
-  const later = (offsetMinutes - whole * 60) / 60;
+/** Adds `hours` to `to`, shifted to a time zone that in each UTC hour is `offsetOf` minutes ahead of UTC. */
+export function addShiftedHours(to: Float64Array, hours: Float64Array, offsetOf: (hour: number) => number): void {
   for (let index = 0; index < hours.length; index++) {
     const amount = hours[index] ?? 0;
     if (amount === 0) continue;
+    const offset = offsetOf(index % 24);
+    const whole = Math.floor(offset / 60);
+    const later = (offset - whole * 60) / 60;
     const base = index - (index % 24);
     const hour = ((((index % 24) + whole) % 24) + 24) % 24;
     const next = (hour + 1) % 24;

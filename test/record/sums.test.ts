@@ -44,7 +44,7 @@ it('shifts hours to a time zone, also by half hours, and over midnight', () => {
   hours[24] = 4;
   const shifted = (minutes: number): unknown => {
     const to = new Float64Array(72);
-    addShiftedHours(to, hours, minutes);
+    addShiftedHours(to, hours, () => minutes);
     return [...to].flatMap((value, index) => (value === 0 ? [] : [[index, value]]));
   };
   assert.deepEqual(shifted(0), [

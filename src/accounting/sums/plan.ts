@@ -83,7 +83,7 @@ interface RolledPlan {
 
 /** Whether a period's hours of the day are the same in local time for all its days. */
 function hasOneOffset(period: Period): boolean {
-  return zoneOffset(period.day) === zoneOffset(periodEnd(period) - 1);
+  return zoneOffset(period.day, 0) === zoneOffset(periodEnd(period) - 1, 23);
 }
 
 /**

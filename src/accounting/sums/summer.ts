@@ -235,7 +235,7 @@ export class SummaryBuilder {
   }
 
   private addBins(day: number, { hours, shares, coverage }: Bins): void {
-    addShiftedHours(this.sums.hours, hours, zoneOffset(day));
+    addShiftedHours(this.sums.hours, hours, (hour) => zoneOffset(day, hour));
     shares.forEach((count, index) => (this.sums.shares[index] = (this.sums.shares[index] ?? 0) + count));
     coverage.forEach((count, index) => (this.sums.coverage[index] = (this.sums.coverage[index] ?? 0) + count));
   }

@@ -72,6 +72,6 @@ export function plainSummary(
   const { totals, shares, coverage } = sumsOf(records);
   const hours = newSums().hours;
   for (const record of records)
-    addShiftedHours(hours, sumsOf([record]).hours, zoneOffset(Math.floor(countedAt(record) / DAY)));
+    addShiftedHours(hours, sumsOf([record]).hours, (hour) => zoneOffset(Math.floor(countedAt(record) / DAY), hour));
   return summaryAnswer({ groups, totals, hours, shares, coverage, read: records.length }, query);
 }

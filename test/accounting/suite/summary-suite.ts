@@ -393,6 +393,26 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
       );
     });
 
+    it('gives both hours of the night on which clocks are put back their local time, also from roll-ups', async (t) => {
+      const zone = process.env.TZ;
+      t.after(() => {
+        if (zone === undefined) delete process.env.TZ;
+        else process.env.TZ = zone;
+      });
+      process.env.TZ = 'Europe/Berlin';
+      const store = await open(t);
+      // From 2:00 summer time to 3:00 winter time.
+      await store.merge([job(1, Date.parse('2025-10-26T02:00:00Z'), { wallclock_seconds: 2 * 3600 })]);
+      const day = { since: Date.parse('2025-10-26T00:00:00Z'), until: Date.parse('2025-10-27T00:00:00Z') };
+      const inUse = async (): Promise<unknown> =>
+        (await store.summary({ ...day, by: 'owner' })).hours.flatMap(({ slot_hours: amount }, hour) =>
+          amount > 0 ? [[hour, amount]] : [],
+        );
+      assert.deepEqual(await inUse(), [[2, 4]]);
+      await store.rollUp({});
+      assert.deepEqual(await inUse(), [[2, 4]]);
+    });
+
     it('lists the largest groups up to the limit, with totals of all groups', async (t) => {
       const store = await open(t);
       await store.merge([
