@@ -13,7 +13,7 @@ import type { JobRecord } from '../../record/record';
 import { complexOf, requestOf } from '../../record/request';
 import { adviseAlone, HEADROOM, roundRequest, type Advice } from './advice';
 import { judgedBy, needOf } from './fit';
-import { roundTime } from './next-time';
+import { clientOf, roundTime } from './next-time';
 import { pastRuns, pastTimes, type MemoryRun } from './past-runs';
 
 /** What kind of job it is, as far as that is known. */
@@ -92,6 +92,8 @@ export interface ClassAdvice {
   readonly time: TimePrediction | null;
   /** null also where the job needs all slots that it requests. */
   readonly slots: SlotsAdvice | null;
+  /** The client that submits such jobs: that of the job itself, else of the newest run. */
+  readonly client: string;
 }
 
 /** The wanted risk, and the job whose own needs the advice must cover, too. */
@@ -300,10 +302,12 @@ function adviseTime({ times, newest }: PastKind, fields: ClassFields, { risk }: 
 export function adviseClass(past: PastKind, fields: ClassFields, wanted: Wanted): ClassAdvice {
   const runs = classRuns(past, fields);
   const memory = adviseMemory(past, fields, wanted);
+  const like = wanted.own?.[0] ?? past.newest;
   return {
     memory: memory && { ...memory, ...pastPredictions(runs, memory.risk, OF_MEMORY) },
     time: adviseTime(past, fields, wanted),
     slots: adviseSlots(runs, fields),
+    client: clientOf(like === null ? [] : [like]),
   };
 }
 

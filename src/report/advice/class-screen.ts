@@ -200,7 +200,7 @@ export function renderClass(report: ClassReport, screen: Screen): readonly strin
   return [
     ...wrap(classTitle(answer.class, screen), screen.width),
     '',
-    `  ${screen.style.accent(screen.glyphs.advice)} qsub -l ${screen.style.title(classRequest(report.advice) ?? '')}`,
+    `  ${screen.style.accent(screen.glyphs.advice)} ${answer.client} -l ${screen.style.title(classRequest(report.advice) ?? '')}`,
     '',
     ...renderTable(CLASS_COLUMNS, classRows(answer, screen), screen, screen.width - 2).map((line) =>
       `  ${line}`.trimEnd(),
@@ -233,7 +233,7 @@ type PredictionObject = ReturnType<typeof predictionObject>;
 /** The advice for a kind of job, as in the JSON. */
 export function classObject({ fields, advice, risk }: Omit<ClassReport, 'requests'>) {
   const { owner, jobName, slots, pe, project, queue } = fields;
-  const { memory, time, slots: slotsAdvice } = advice;
+  const { memory, time, slots: slotsAdvice, client } = advice;
   const request = classRequest(advice);
   return {
     class: { owner, job_name: nameClass(jobName), slots, pe, project, queue },
@@ -257,6 +257,8 @@ export function classObject({ fields, advice, risk }: Omit<ClassReport, 'request
     },
     /** null also where the job needs all slots that it requests. */
     slots: slotsAdvice,
+    /** The client that submits such jobs: "qsub", "qrsh" ... */
+    client,
   };
 }
 

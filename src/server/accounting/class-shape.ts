@@ -79,6 +79,7 @@ const ADVICE = {
     ),
     'fewer slots that would do; null: none would, or it is not known',
   ),
+  client: described(string, 'the client that submits such jobs: "qsub", "qrsh" ...'),
 } satisfies { readonly [Name in keyof ClassObject]: Shape<ClassObject[Name]> };
 
 const run = object(

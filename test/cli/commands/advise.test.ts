@@ -205,7 +205,7 @@ describe('qmemacct advise', () => {
       nothing.warnings,
       /advise: no run of "unheard-of" of .* in the last year shows what it needs; --name NAME/,
     );
-    assert.match(nothing.output, /"request":null,"memory":null,"time":null,"slots":null}\n$/);
+    assert.match(nothing.output, /"request":null,"memory":null,"time":null,"slots":null,"client":"qsub"}\n$/);
     assert.equal((await advise()).status, 1);
     const absent = await advise(join(directory, 'none.sh'));
     assert.equal(absent.status, 3);

@@ -61,6 +61,27 @@ describe('advice on slots', () => {
 });
 
 describe('adviseClass', () => {
+  it('names the client of the job itself, else that of the newest run', () => {
+    const login = { job_name: 'QLOGIN' };
+    const byQrsh = { grid_engine: accountOf({ submit_command: 'qrsh -l h_vmem=8G step_99' }) };
+    assert.equal(advise(pastJobs(3, varying)).client, 'qsub');
+    assert.equal(
+      advise(
+        pastJobs(3, () => login),
+        { fields: { jobName: 'QLOGIN' } },
+      ).client,
+      'qlogin',
+    );
+    assert.equal(advise(pastJobs(3, (index) => (index === 2 ? byQrsh : {}))).client, 'qrsh');
+    assert.equal(
+      advise(
+        pastJobs(3, () => byQrsh),
+        { own: [modest] },
+      ).client,
+      'qsub',
+    );
+  });
+
   it('uses runs whose complex holds 0 by default and so sets no limit', () => {
     const unlimited = {
       h_vmem: null,
@@ -92,7 +113,7 @@ describe('adviseClass', () => {
     const two = advise(pastJobs(2, varying)).memory;
     assert.deepEqual([two?.risk, two?.runs, two?.predictions], [null, 2, 0]);
     assert.ok((two?.amount ?? 0) >= (1.2 * 7.7 * GIB) / 4);
-    assert.deepEqual(advise([]), { memory: null, time: null, slots: null });
+    assert.deepEqual(advise([]), { memory: null, time: null, slots: null, client: 'qsub' });
   });
 
   it('judges all runs by the complex of the advice', () => {

@@ -51,7 +51,7 @@ function advicePart(answer: ClassAnswer, screen: Screen): Html {
   const notes = classNotes(answer).map((note) => html`<li>${note}</li>`);
   return section(
     'Next time',
-    html`<p class="command"><code>qsub ${answer.request}</code></p>`,
+    html`<p class="command"><code>${answer.client} ${answer.request}</code></p>`,
     table('What the advice rests on', CLASS_COLUMNS, classRows(answer, screen)),
     html`<ul class="faint">
       ${notes}
