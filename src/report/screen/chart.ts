@@ -1,7 +1,8 @@
 import type { MemorySeries } from '../../record/record';
 import { displayWidth, padStart } from './text-width';
 import type { Screen } from './screen';
-import { formatBytes, formatRequested } from '../format/units';
+import { formatHeld } from '../format/bracket';
+import { formatRequested } from '../format/units';
 
 const HEIGHT = 8;
 /** A limit of more than this many times the peak gets a broken axis, else the curve would lie flat. */
@@ -72,7 +73,7 @@ export function renderChart(
   screen: Screen,
   rows = HEIGHT,
 ): string[] {
-  const curve = { values: series.rss_bytes, stepSeconds: series.step_seconds, format: formatBytes };
+  const curve = { values: series.rss_bytes, stepSeconds: series.step_seconds, format: formatHeld };
   return renderCurve(curve, limit === null ? null : { at: limit, label: formatRequested(limit) }, width, screen, rows);
 }
 

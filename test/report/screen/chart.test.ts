@@ -31,6 +31,11 @@ describe('renderChart', () => {
     ]);
   });
 
+  it('labels the highest value as peaks are shown, rounded down', () => {
+    const lines = renderChart(seriesOf([GIB, 2.7185 * GIB]), null, 60, screen);
+    assert.match(lines[0] ?? '', /^2\.71 GiB ┤/);
+  });
+
   it('labels parts of minutes by their seconds', () => {
     const [axis] = renderChart(seriesOf([1, 2], 48), 2, 110, screen).slice(-1);
     assert.match(axis ?? '', /^ *0 +15s +30s +45s +1m +1m 15s +1m 30s$/);

@@ -95,6 +95,10 @@ describe('charts', () => {
     const runs = runsChart([low, 2.712 * GIB].map(runOf(null)), null)?.toString() ?? '';
     assert.match(runs, /aria-label="Peaks of 2 runs: at most 2\.72 GiB"/);
     assert.match(runs, /<title>1: 1\.01 GiB, no request<\/title>/);
+    const series = { start: '2026-11-20T13:00:00.000Z', step_seconds: 60, rss_bytes: [low, high], others: {} };
+    assert.match(memoryChart(series, null, null)?.toString() ?? '', /over 2m: highest 2\.71 GiB/);
+    const course = courseOf([series, series]);
+    assert.match((course && courseChart(course, null, 'tasks'))?.toString() ?? '', /over 2m: highest 2\.71 GiB/);
   });
 
   it('show a near limit to scale, and a distant one at the upper edge', () => {
@@ -109,7 +113,7 @@ describe('charts', () => {
     const text = curveChart({ ...cores, limit: { at: 4, text: '4 slots' } })?.toString() ?? '';
     const ticks = [...text.matchAll(/<text x="-8"[^>]*>([^<]*)</g)].map(([, tick]) => tick);
     assert.deepEqual(ticks, ['1 core', '2 cores', '3 cores', '4 cores']);
-    assert.match(text, /aria-label="CPU over 3m: at most 3\.90 cores, 4 slots"/);
+    assert.match(text, /aria-label="CPU over 3m: highest 3\.90 cores, 4 slots"/);
     const read = { ...cores, series: 'read_bytes_per_second', values: [0, 3 * 1024 ** 2], limit: null };
     assert.match(curveChart(read)?.toString() ?? '', />3 MiB\/s</);
     const unheard = { ...cores, series: 'rack_percent', values: [0, 40], limit: null };

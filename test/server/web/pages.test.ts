@@ -176,7 +176,7 @@ describe('the page of a job', () => {
     assert.match((await site.get('/job/4711?all')).text, /href="\/job\/4711\?all=&amp;series=cpu_cores"/);
     const cpu = await site.get('/job/4711?series=cpu_cores');
     assert.match(textOf(cpu), /CPU over time Memory CPU Read Written .*4 cores .*4 slots/);
-    assert.match(cpu.text, /aria-label="CPU over 1h 24m: at most 3\.80 cores, 4 slots"/);
+    assert.match(cpu.text, /aria-label="CPU over 1h 24m: highest 3\.80 cores, 4 slots"/);
     // A series that the record lacks is not charted, whatever its name.
     for (const name of ['swap_bytes', 'constructor', '<b>'])
       assert.match(textOf(await site.get(`/job/4711?series=${encodeURIComponent(name)}`)), /Memory over time/);

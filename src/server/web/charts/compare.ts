@@ -64,7 +64,7 @@ export function compareChart(all: readonly NamedSeries[], what: string, kind: Co
         <title>${name}</title>
       </path>`,
   );
-  const words = `${seriesTitle(what)} of ${curves.map(({ name }) => name).join(', ')} since the start of each, over ${elapsed(seconds)}: at most ${unitOfSeries(what).text(most)}`;
+  const words = `${seriesTitle(what)} of ${curves.map(({ name }) => name).join(', ')} since the start of each, over ${elapsed(seconds)}: highest ${unitOfSeries(what).text(most)}`;
   return html`${timeChart({ words, seconds, scale, limit: null, series: what }, html`${paths}`)}
     <div class="key">${curves.map(keyLine)}</div>`;
 }

@@ -1,4 +1,5 @@
-import { formatBytes, formatRequested } from '../../../report/format/units';
+import { formatHeld } from '../../../report/format/bracket';
+import { formatRequested } from '../../../report/format/units';
 import { elapsed } from '../../../report/screen/chart';
 import type { Course } from '../../../report/series/course';
 import { MEMORY_SERIES } from '../../../record/series-values';
@@ -19,7 +20,7 @@ export function courseChart(course: Course, limit: number | null, what: 'runs' |
   const points = (values: readonly number[]): readonly string[] =>
     values.map((bytes, index) => `${Math.round((index / (values.length - 1)) * WIDTH * 10) / 10} ${scale.y(bytes)}`);
   const line = (values: readonly number[]): string => points(values).join('L');
-  const words = `Memory of ${course.runs} ${what} over ${elapsed(seconds)}: at most ${formatBytes(most)}`;
+  const words = `Memory of ${course.runs} ${what} over ${elapsed(seconds)}: highest ${formatHeld(most)}`;
   const drawn = html`<path class="rest" d="M0 ${BOTTOM}L${line(largest)}L${WIDTH} ${BOTTOM}Z"></path>
     <path class="band" d="M${line(high)}L${points(low).toReversed().join('L')}Z"></path>
     <path class="curve" data-name="median" d="M${line(median)}" vector-effect="non-scaling-stroke"></path>`;

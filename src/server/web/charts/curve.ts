@@ -43,7 +43,7 @@ export function curveChart({ series, values, stepSeconds, limit, peak }: Curve):
   const upper = peak === null ? 0 : (measuredUpper(peak) ?? peak.lower_bytes);
   const scale = scaleFor(Math.max(most, upper), limit?.at ?? null);
   const seconds = values.length * stepSeconds;
-  const words = `${seriesTitle(series)} over ${elapsed(seconds)}: at most ${unitOfSeries(series).text(most)}, ${limit?.text ?? 'no limit'}`;
+  const words = `${seriesTitle(series)} over ${elapsed(seconds)}: highest ${unitOfSeries(series).text(most)}, ${limit?.text ?? 'no limit'}`;
   return timeChart(
     { words, seconds, scale, limit, series },
     curve(values, scale),

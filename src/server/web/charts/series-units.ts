@@ -24,7 +24,8 @@ export function unitOfSeries(name: string): SeriesUnit {
   if (quantity.endsWith('_bytes') || quantity === 'bytes')
     return {
       base: 1024,
-      text: (value) => formatBytes(value) + per,
+      // As peaks are: what was held, rounded down.
+      text: (value) => formatBytes(value, 'down') + per,
       tick: (value) => formatRequested(value) + per,
     };
   return counted((quantity.endsWith('_cores') ? ' cores' : quantity.endsWith('_percent') ? ' %' : '') + per);
