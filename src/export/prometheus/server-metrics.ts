@@ -6,7 +6,7 @@ import { jobsAtRisk, FULL_SHARE } from '../../live/at-risk';
 import type { ClusterView, HostView, JobView } from '../../live/cluster-view';
 import { peakOfPart, useOfPart } from '../../live/job-parts';
 import type { Answer, Snapshot } from '../../live/snapshot';
-import { sumOfKnown } from '../../base/known';
+import { largestOfKnown, sumOfKnown } from '../../base/known';
 import type { NodeHeartbeat } from '../../record/node-status';
 import type { Totals } from '../../record/totals';
 import { unusedByGridEngine, unusedGibHours } from '../../report/records/unused';
@@ -121,7 +121,10 @@ const QUEUES: readonly ServerMetric[] = family<ServerFigures, QueueSum>({
 });
 
 const usedBy = ({ parts }: JobView): number | null => sumOfKnown(parts.map(useOfPart));
-const peakOf = ({ parts }: JobView): number | null => sumOfKnown(parts.map(peakOfPart));
+
+/** Of the peaks on its hosts; Grid Engine's own sum also counts ended tasks, of which no host is known any more. */
+const peakOf = ({ parts, measure, maxvmem }: JobView): number | null =>
+  largestOfKnown([sumOfKnown(parts.map(peakOfPart)), measure === 'cgroup' ? null : maxvmem]);
 
 interface JobGroup {
   readonly key: string;

@@ -39,6 +39,12 @@ it(
   },
 );
 
+it("a job's peak counts its ended tasks, too, as the live view does", async (t) => {
+  const site = await fullSite(t, { metrics_jobs: 100 });
+  assert.match((await site.get('/metrics')).text, /^qmemacct_job_peak_bytes\{job_id="104",[^}]*\} 2684354560$/m);
+  assert.match((await site.get('/v1/live')).text, /"job_id":104,.*?"maxvmem_bytes":2684354560,/);
+});
+
 it('a single job has no series by default', async (t) => {
   const { text } = await (await fullSite(t)).get('/metrics');
   assert.doesNotMatch(text, /\bjob_id="/);
