@@ -65,7 +65,7 @@ const TASK_COLUMNS = ['task', 'host', 'started', 'ran', 'peak', 'memory', 'cpu',
 function renderSpreads(spreads: ArrayFacts['spreads'], screen: Screen): string[] {
   return renderTable(
     [
-      { head: '' },
+      { head: '', shrinksTo: 16 },
       { head: 'min', align: 'right', dispensable: 1 },
       { head: 'median', align: 'right' },
       { head: 'max', align: 'right' },
@@ -288,7 +288,12 @@ export function renderAdded(
         spread(`Job ${jobName(worst)}${name}`, `${formatCount(facts.tasks)} tasks`, screen, style.title, style.title),
         spread(place.join(` ${glyphs.dot} `), span(facts, screen), screen, (text) => text, style.faint),
         '',
-        ...(facts.knowsWorst ? [...renderGauges(jobGauges(whole, screen), screen), style.faint(`  ${worstLine}`)] : []),
+        ...(facts.knowsWorst
+          ? [
+              ...renderGauges(jobGauges(whole, screen), screen),
+              ...wrap(worstLine, screen.width - 2).map((line) => style.faint(`  ${line}`)),
+            ]
+          : []),
       ],
     },
     renderVerdict(whole.fullest, needs.decisive, next, screen, own),

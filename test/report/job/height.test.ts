@@ -6,7 +6,8 @@ import { displayWidth } from '../../../src/report/screen/text-width';
 import { loadRules, type RuleSet } from '../../../src/report/rules/rule-set';
 import type { JobRecord } from '../../../src/record/record';
 import { realisticRecords } from '../../accounting/realistic-record';
-import { asRuns } from '../sample-records';
+import { accountOf } from '../../support/records';
+import { asRuns, killedAtLimit } from '../sample-records';
 import { testScreen } from '../screens';
 
 const GIB = 2 ** 30;
@@ -68,6 +69,24 @@ describe('the height of the screen of a job', () => {
       assertFits(linesOf(tasks, array % 3));
     }
   });
+});
+
+it('the screen of an array keeps to its width, with long host names and figures summed over hosts', () => {
+  const counted = {
+    ...killedAtLimit,
+    ...{ pe: 'mpi', slots: 2, peak_rss: null, peak_rss_swap: null, peak_process_vmem: null, peak_footprint: null },
+    grid_engine: accountOf({ maxvmem_bytes: 83 * GIB }),
+  };
+  const tasks = [1, 2, 3].map((task_id) => ({ ...counted, task_id, host: `node${task_id}.cluster.example.org` }));
+  for (const width of [60, 80]) {
+    const report = { job_id: counted.job_id, runs: asRuns(tasks), older: 0, newer: 0 };
+    const lines = renderJob(report, { allTasks: false }, testScreen({ width }));
+    assert.match(lines.join('\n'), /worst: task 1 on node1.*\n?.* \(sum\s+over\s+hosts\)/);
+    assert.deepEqual(
+      lines.filter((line) => displayWidth(line) > width),
+      [],
+    );
+  }
 });
 
 it('fitLines gives room to the first parts first', () => {
