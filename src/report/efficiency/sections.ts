@@ -324,7 +324,7 @@ const CLASS_COLUMNS: readonly ColumnOf<ClassLine>[] = [
   { head: 'runs', align: 'right', cell: ({ runs }) => formatCount(runs) },
   { head: 'users', align: 'right', dispensable: 1, cell: ({ owners }) => formatCount(owners) },
   { head: 'cost', align: 'right', cell: (line) => costText(line, '·') },
-  { head: 'the costliest', shrinksTo: 20, cell: (line) => ({ sentence: costliestText(line) }) },
+  { head: 'the costliest', shrinksTo: 16, cell: (line) => ({ sentence: costliestText(line) }) },
 ];
 
 function classes({ classes: found }: Report, medium: Medium): readonly Section[] {

@@ -4,6 +4,7 @@ import type { JobRecord } from '../../../src/record/record';
 import { renderReportHtml } from '../../../src/report/efficiency/html/page';
 import { judgeRuns } from '../../../src/report/efficiency/judge-runs';
 import { renderReport } from '../../../src/report/efficiency/text';
+import { displayWidth } from '../../../src/report/screen/text-width';
 import { loadRules } from '../../../src/report/rules/rule-set';
 import { after, mpiMaster, mpiTask, ordinary, unsampled } from '../sample-records';
 import { testScreen } from '../screens';
@@ -86,6 +87,19 @@ describe('the classes of a report', () => {
     }));
     const text = renderReport({ ...report, classes: { ...report.classes, lines } }, testScreen({ unicode: false }));
     assert.match(text.join('\n'), / of eve: 3 GiB-h of \\u202e/);
+  });
+
+  it('keep to the narrowest screen, whatever they cost', async () => {
+    const report = await sampleReport({ ...NIGHT, rules: await loadRules('') }, RECORDS);
+    assert.ok(report.classes !== null);
+    const costly = { class: 'memory-far-below', runs: 1000, cost_slot_hours: 1e5 };
+    const lines = report.classes.lines.map((line) => ({ ...line, ...costly }));
+    const text = renderReport({ ...report, classes: { ...report.classes, lines } }, testScreen({ width: 60 }));
+    assert.match(text.join('\n'), /memory-far-below +1,000 /);
+    assert.deepEqual(
+      text.filter((line) => displayWidth(line) > 60),
+      [],
+    );
   });
 
   it('are left out when the report is made without rules', async () => {
