@@ -100,14 +100,18 @@ export function overview(report: Report): readonly Part[] {
 
 function silent({ silent_nodes: nodes, hosts_without_jobs: idle }: Report): Section {
   const quiet = `${plural(idle.length, 'host')} with jobs in the week before and none now: `;
+  const more = nodes.length - HOSTS_NAMED;
   return {
     title: nodes.length === 0 ? 'Hosts without jobs' : 'Silent nodes',
     parts: [
       {
         kind: 'hosts',
         alert: true,
-        hosts: nodes.map((node) => ({ host: node.host, tone: 'warning', says: silentText(node) })),
+        hosts: nodes
+          .slice(0, HOSTS_NAMED)
+          .map((node) => ({ host: node.host, tone: 'warning', says: silentText(node) })),
       },
+      note(more > 0 ? `And ${formatCount(more)} more: --format json has them all.` : null),
       note(idle.length === 0 ? null : [quiet, ...firstHosts(idle), '.']),
     ],
   };

@@ -45,6 +45,15 @@ describe('renderReport', () => {
       }
   });
 
+  it('names only the first of many silent nodes, as of other hosts', async () => {
+    const report = await sampleReport({ by: 'job_name' });
+    const silent = Array.from({ length: 25 }, (_item, index) => `node${index + 100}`);
+    const silent_nodes = silent.map((host) => ({ host, kind: 'unsampled', records: 1, last_at: null }) as const);
+    const text = renderReport({ ...report, silent_nodes }, testScreen()).join('\n');
+    assert.deepEqual(text.match(/^ {2}node1\d\d /gm)?.length, 20);
+    assert.match(text, /And 5 more: --format json has them all\./);
+  });
+
   it('says of peaks only what the records with a known peak show, on the screen and in mails', async () => {
     const end = new Date(NIGHT.since.getTime() + 3_600_000).toISOString();
     const peak = ordinary.peak_rss ?? assert.fail();
