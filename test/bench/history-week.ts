@@ -80,6 +80,9 @@ function scaled(bracket: Bracket | null, by: number): Bracket | null {
   };
 }
 
+/** Stands for the digest of a user's script, or of the directory of all of them. */
+const digestOf = (rank: number, script = 0): string => (rank * 1000 + script).toString(16).padStart(8, '0');
+
 /** Name of the owner with this rank by weight: the twentieth is bob. */
 const ownerName = (rank: number): string => (rank === 19 ? 'bob' : `user${String(rank).padStart(3, '0')}`);
 
@@ -92,11 +95,11 @@ export function siteWeek(seed: number, runs: number, startMs: number): Week {
   const ownerRank = zipf(OWNERS, random);
   const nameRank = zipf(60, random);
   const { next: realistic } = realisticRecords(seed + 1);
-  const boots = Array.from({ length: BOOTS }, () =>
+  const digest = (): string =>
     whole(2 ** 32)
       .toString(16)
-      .padStart(8, '0'),
-  );
+      .padStart(8, '0');
+  const boots = Array.from({ length: BOOTS }, digest);
   const made: WeekRun[] = [];
   let job = -1;
   let ahead = 0;
@@ -105,6 +108,7 @@ export function siteWeek(seed: number, runs: number, startMs: number): Week {
   /** What the tasks of an array have in common. */
   function newKind() {
     const rank = ownerRank();
+    const script = nameRank();
     const parallel = random();
     const slots = parallel < 0.12 ? 2 ** (1 + whole(5)) : 1;
     const peak = Math.max(8 * 2 ** 20, Math.min(500 * GIB, logNormal(1.2 * GIB, 1.4)));
@@ -113,7 +117,8 @@ export function siteWeek(seed: number, runs: number, startMs: number): Week {
     return {
       rank,
       owner: ownerName(rank),
-      name: `${['align', 'step', 'train', 'sim', 'merge', 'fit'][rank % 6] ?? ''}_${rank}_${nameRank()}.sh`,
+      name: `${['align', 'step', 'train', 'sim', 'merge', 'fit'][rank % 6] ?? ''}_${rank}_${script}.sh`,
+      program: `${digestOf(rank, script)}.${digestOf(rank)}`,
       project: random() < 0.9 ? `group${rank % PROJECTS}` : null,
       queue: QUEUES[slots > 1 ? 1 + whole(4) : whole(5)] ?? null,
       pe: slots > 1 ? 'smp' : null,
@@ -140,7 +145,7 @@ export function siteWeek(seed: number, runs: number, startMs: number): Week {
         task = ahead--;
       }
     }
-    const { owner, name, project, queue, pe, slots, request } = kind;
+    const { owner, name, program, project, queue, pe, slots, request } = kind;
     const endedMs = startMs + Math.floor(((index + random()) / runs) * WEEK_MS);
     const wallMs = Math.floor(kind.wall * logNormal(1, 0.3) * 1000) + 1;
     const startedMs = endedMs - wallMs;
@@ -206,6 +211,7 @@ export function siteWeek(seed: number, runs: number, startMs: number): Week {
         revision: endedMs + 20,
         owner,
         job_name: name,
+        program,
         queue,
         project,
         pe,

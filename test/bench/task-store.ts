@@ -31,6 +31,7 @@ function taskOf(like: JobRecord, job: number, task: number, now: number): JobRec
     task_id: task,
     owner: OWNER,
     job_name: `sweep_${job}.sh`,
+    program: `${job.toString(16).padStart(8, '0')}.00000001`,
     queue: 'all.q',
     project: 'genome',
     pe: null,

@@ -4,7 +4,13 @@ import { asStored } from '../../../src/record/merge';
 import { programsOf } from '../../../src/record/programs';
 import type { JobRecord } from '../../../src/record/record';
 import { adviseRequest } from '../../../src/report/advice/advice';
-import { adviseClass, PastKind, type ClassAdvice, type ClassFields } from '../../../src/report/advice/class-advice';
+import {
+  adviseClass,
+  classRuns,
+  PastKind,
+  type ClassAdvice,
+  type ClassFields,
+} from '../../../src/report/advice/class-advice';
 import { classNotes, classObject } from '../../../src/report/advice/class-screen';
 import { accountOf } from '../../support/records';
 import { BAD_ENDS, modest, tenMinutesOf } from '../bad-ends';
@@ -57,6 +63,19 @@ describe('advice on slots', () => {
     assert.equal(slotAdvice(pastJobs(10, computing(0.5)), null), null);
     assert.equal(slotAdvice(pastJobs(2, computing(0.5))), null);
     assert.equal(slotAdvice(pastJobs(10, (index) => ({ ...computing(1)(index), host_slots: 2 }))), null);
+  });
+});
+
+describe('runs by class', () => {
+  it('predict once for all jobs of a class, whatever programs these run', () => {
+    const past = new PastKind(pastJobs(20, varying).map(asStored), STEPS.jobName);
+    const runs = past.memory('h_vmem');
+    const classes = classRuns(past, STEPS)[0]?.classes ?? assert.fail();
+    const prediction = runs.prediction(classes, 0.01);
+    assert.ok(prediction !== null);
+    assert.equal(runs.prediction(['of a new program', ...classes], 0.01), prediction);
+    assert.equal(past.memory('h_vmem'), runs);
+    assert.notEqual(runs.prediction(classes, 0.05), prediction);
   });
 });
 
