@@ -2,6 +2,7 @@ import type { ExitRecord } from '../../sources/events/exit-records';
 import type { OomKill } from '../../sources/events/oom-kills';
 import type { ThreadEvent } from '../../sources/events/process-events';
 import { addThread, type ExitAccount } from './exit-account';
+import { WaitingRecords, type SentRecord } from './waiting-records';
 
 /** The kernel's events of whole processes; microseconds of the monotonic clock. */
 export type ProcessEvent =
@@ -23,13 +24,6 @@ interface ProcessExit {
   readonly account: ExitAccount | null;
   /** null: the OOM killer did not end it, as far as the kernel's log could be read. */
   readonly oomKill: OomKill | null;
-}
-
-/** An exit record, decoded only if it is needed. */
-export interface SentRecord {
-  readonly pid: number;
-  /** null: the record is cut off. */
-  read(): ExitRecord | null;
 }
 
 export type ProcessTable = ReturnType<typeof newProcessTable>;
@@ -77,9 +71,6 @@ const withoutMarks = <Figures extends ExitAccount | ExitRecord>(figures: Figures
   vmBytes: 0,
 });
 
-/** Records whose exit events were lost must not fill the memory. */
-const MOST_RECORDS = 20_000;
-
 /**
  * Turns events of threads into events of processes: a process ends with the last of its threads, which need not be its
  * first. `existing`: threads of the processes that were there before the first event (single-threaded ones may be left
@@ -90,7 +81,7 @@ export function newProcessTable(
   oomKillOf: (pid: number) => OomKill | null = () => null,
 ) {
   const entries = new Map<number, Entry>();
-  const records = new Map<number, SentRecord>();
+  const records = new WaitingRecords();
   for (const [tgid, tids] of existing) entries.set(tgid, newEntry(tids));
 
   function entryOf(tgid: number): Entry {
@@ -105,6 +96,7 @@ export function newProcessTable(
   function take(event: ThreadEvent): ProcessEvent | null {
     const { at } = event;
     if (event.kind === 'fork') {
+      records.born(event.childPid);
       if (event.childPid !== event.childTgid) {
         const entry = entryOf(event.childTgid);
         entry.threads.add(event.childPid);
@@ -123,8 +115,7 @@ export function newProcessTable(
       }
       return { kind: 'exec', at, pid: event.tgid };
     }
-    const sent = records.get(event.pid) ?? null;
-    records.delete(event.pid);
+    const sent = records.take(event.pid, event.tgid);
     const oomKill = oomKillOf(event.pid);
     const entry = entries.get(event.tgid);
     if (entry === undefined) {
@@ -153,13 +144,7 @@ export function newProcessTable(
 
   return {
     /** Takes exit records, before the exit events that belong to them. */
-    records: (given: readonly SentRecord[]): void => {
-      for (const record of given) records.set(record.pid, record);
-      for (const pid of records.keys()) {
-        if (records.size <= MOST_RECORDS) break;
-        records.delete(pid);
-      }
-    },
+    records: (given: readonly SentRecord[]): void => records.add(given),
     /** Takes events of threads, in the order of time. */
     events: (given: readonly ThreadEvent[]): readonly ProcessEvent[] =>
       given.map(take).filter((event) => event !== null),

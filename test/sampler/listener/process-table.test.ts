@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { newProcessTable, type SentRecord } from '../../../src/sampler/listener/process-table';
+import { newProcessTable } from '../../../src/sampler/listener/process-table';
+import type { SentRecord } from '../../../src/sampler/listener/waiting-records';
 import type { ExitRecord } from '../../../src/sources/events/exit-records';
 import type { ThreadEvent } from '../../../src/sources/events/process-events';
 
@@ -143,5 +144,39 @@ describe('the table of processes', () => {
     // The marks of the threads are those of the program that has gone; their CPU time is the process's.
     assert.deepEqual([end.account.rssBytes, end.account.vmBytes], [3 * MIB, 70 * MIB]);
     assert.equal(end.account.cpuNs, 15_000_000);
+  });
+
+  /** Thread 21 of process 20 calls exec, and the next program ends: all between two looks. */
+  const execByThread = (firstEnds: ThreadEvent): readonly unknown[] => {
+    const table = newProcessTable(new Map());
+    table.records([sent(20, { rssBytes: 90 * MIB }), sent(20, { rssBytes: 3 * MIB })]);
+    const execed: ThreadEvent = { kind: 'exec', at: 4, pid: 20, tgid: 20 };
+    const events = [fork(1, 10, 20), fork(2, 20, 21, 20), firstEnds, execed, exit(9, 20)];
+    const [, , end] = table.events(events.sort((a, b) => a.at - b.at));
+    assert.ok(end?.kind === 'exit' && end.account !== null);
+    return [end.account.rssBytes, end.account.final, end.account.whole, end.account.threadExits];
+  };
+
+  it('keeps apart the records of the first thread and of the one that took its id by an exec', () => {
+    assert.deepEqual(execByThread(exit(3, 20)), [3 * MIB, true, true, 2]);
+  });
+
+  it('knows the first thread’s record if its exit event has the other thread’s id already', () => {
+    assert.deepEqual(execByThread(exit(3, 21, 20)), [3 * MIB, true, true, 2]);
+    assert.deepEqual(execByThread(exit(5, 21, 20)), [3 * MIB, true, true, 2]);
+  });
+
+  it('takes no record of a thread whose exit event was lost for that of a later thread with its id', () => {
+    const rssAfter = (looks: number): unknown => {
+      const table = newProcessTable(new Map());
+      table.records([sent(20, { rssBytes: 90 * MIB })]);
+      for (let look = 1; look < looks; look++) table.records([]);
+      table.records([sent(20, { rssBytes: 3 * MIB })]);
+      const [, end] = table.events([fork(1, 10, 20), exit(2, 20)]);
+      return end?.kind === 'exit' ? end.account?.rssBytes : null;
+    };
+    assert.equal(rssAfter(2), 3 * MIB);
+    // A look reads events first: the record may be there before the fork event.
+    assert.equal(rssAfter(1), 90 * MIB);
   });
 });
