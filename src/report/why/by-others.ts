@@ -9,6 +9,7 @@ import {
   limitSays,
   missingLine,
   SIGKILL,
+  SIGUSR1,
   SIGUSR2,
   SIGXCPU,
   SIGXFSZ,
@@ -22,6 +23,10 @@ import type { Words } from './words';
  */
 const endedBeforeStart = ({ failed, signal, subject }: BadEnd): boolean =>
   failed === AFTER_SIGNAL && signal === 0 && subject.started_at === null;
+
+/** What else leaves the same trace where the category says `-I y`: Grid Engine kills such a job when its client dies. */
+const orClient = ({ master }: BadEnd): string =>
+  /(?:^|\s)-I y(?!\S)/.test(master.grid_engine?.category ?? '') ? ', or one whose qrsh or qlogin died' : '';
 
 /** qdel: SIGKILL to all processes, after SIGUSR2 where the job asked for a notice. */
 export function deleted(end: BadEnd, words: Words): Hypothesis {
@@ -57,8 +62,19 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
     1,
     end.signal === SIGUSR2
       ? `SIGUSR2 came${endTime(end, words)}, the notice before the kill (qsub -notify)`
-      : `SIGKILL came${endTime(end, words)}, and Grid Engine says failed ${AFTER_SIGNAL}, as for a deleted job${usedShare(end)}`,
+      : `SIGKILL came${endTime(end, words)}, and Grid Engine says failed ${AFTER_SIGNAL}, as for a deleted job${orClient(end)}${usedShare(end)}`,
     "qmaster's messages file",
+  );
+}
+
+/** The notice before a suspension, which ends a job that does not expect it. */
+export function suspended(end: BadEnd, words: Words): Hypothesis {
+  const judged = judge('suspended', 'the notice of a suspension');
+  if (end.signal !== SIGUSR1) return judged.otherwise(`it ended ${endedBy(end)}, a suspension announces SIGUSR1`);
+  return judged.consistent(
+    1,
+    `SIGUSR1 came${endTime(end, words)}, as before a job of qsub -notify is suspended`,
+    "the job's qsub options",
   );
 }
 
@@ -100,10 +116,12 @@ export function signalled(end: BadEnd): Hypothesis {
   if (limit !== null) return judged.contradicted(limit);
   if (end.signal === SIGKILL && end.direct === false)
     return judged.consistent(1, 'a process of the job was killed and its shell was not', "the job's own output");
-  return end.signal === SIGKILL
-    ? judged.undecidable('the sender of a SIGKILL is not recorded', "the job's own output")
-    : judged.consistent(
-        1,
-        `it ended ${endedBy(end)}, which Grid Engine sends only by a terminate_method of the queue or NOTIFY_KILL`,
-      );
+  if (end.signal === SIGKILL)
+    return judged.undecidable('the sender of a SIGKILL is not recorded', "the job's own output");
+  // Grid Engine's notices, too (qsub -notify).
+  if (end.signal === SIGUSR1 || end.signal === SIGUSR2) return judged.consistent(1, `it ended ${endedBy(end)}`);
+  return judged.consistent(
+    1,
+    `it ended ${endedBy(end)}, which Grid Engine sends only by a method of the queue, a checkpointing environment, NOTIFY_KILL or NOTIFY_SUSP`,
+  );
 }

@@ -7,6 +7,7 @@ export const CAUSES = [
   'failed-afterwards',
   'node-lost',
   'deleted',
+  'suspended',
   'h_vmem',
   'refused-memory',
   's_vmem',

@@ -3,7 +3,7 @@ import { limitsHold } from '../../record/job-name';
 import type { JobRecord } from '../../record/record';
 import { badEnd, endName, endTime, type BadEnd } from './bad-end';
 import { crash, fileSize, ownError } from './by-itself';
-import { deleted, nodeLost, signalled } from './by-others';
+import { deleted, nodeLost, signalled, suspended } from './by-others';
 import { judge, type Cause, type Hypothesis } from './hypothesis';
 import type { Trial } from './large-request';
 import { killedAtMemory, refusedMemory, softMemory, usedShare } from './memory';
@@ -41,6 +41,7 @@ const EXAMINE: readonly Examine[] = [
   failedAfterwards,
   nodeLost,
   deleted,
+  suspended,
   killedAtMemory,
   refusedMemory,
   softMemory,
@@ -58,8 +59,8 @@ const EXAMINE: readonly Examine[] = [
 
 /** Causes that exist only under Grid Engine. */
 const BY_GRID_ENGINE: ReadonlySet<Cause> = new Set<Cause>([
-  ...(['never-ran', 'rescheduled', 'failed-afterwards', 'deleted', 'h_vmem', 'refused-memory', 's_vmem'] as const),
-  ...(['resident-memory', 'h_rt', 's_rt', 'cpu-time'] as const),
+  ...(['never-ran', 'rescheduled', 'failed-afterwards', 'deleted', 'suspended', 'h_vmem'] as const),
+  ...(['refused-memory', 's_vmem', 'resident-memory', 'h_rt', 's_rt', 'cpu-time'] as const),
 ]);
 
 /** Examines every cause. What never ran was not ended by any other cause, whatever else is known of it. */

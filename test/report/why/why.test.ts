@@ -294,6 +294,9 @@ const TABLE: readonly Row[] = [
   ['deleted', 'contradicted', 'OCS would name who', AFTER_SIGNAL, 'ocs'],
   ['deleted', 'undecidable', 'Grid Engine has not reported it yet', KILLED],
 
+  ['suspended', 'consistent', 'the notice', { ...bySignal(10), failed: 100 }],
+  ['suspended', 'contradicted', 'the notice of a kill', { ...bySignal(12), failed: 100 }],
+
   ['crash', 'consistent', 'far below', bySignal(11)],
   ['crash', 'consistent', 'told by a shell', { signal: 0, exit_status: 136 }],
   ['crash', 'contradicted', 'a kill', KILLED],
@@ -509,9 +512,22 @@ describe('the sentence about a bad end', () => {
       bySignal(15),
       'likely',
       ['signalled'],
-      /sends only by a terminate_method of the queue or NOTIFY_KILL/,
+      /sends only by a method of the queue, a checkpointing environment, NOTIFY_KILL or NOTIFY_SUSP/,
     );
     assertSentence({ exit_status: 127 }, 'likely', ['own-error'], /a shell did not find a command/);
+  });
+
+  it('takes SIGUSR1 and SIGUSR2 for notices, or for what somebody sent', () => {
+    for (const [signal, cause, notice] of [
+      [10, 'suspended', /SIGUSR1 came at \S+, as before a job of qsub -notify is suspended\) or a signal .*SIGUSR1\)/],
+      [12, 'deleted', /SIGUSR2 came at \S+, the notice before the kill \(qsub -notify\)\) or a signal .*SIGUSR2\)/],
+    ] as const)
+      assertSentence({ ...bySignal(signal), failed: 100 }, 'possible', [cause, 'signalled'], notice);
+  });
+
+  it('says of a job of qrsh or qlogin that its client may have died', () => {
+    const interactive = { ...AFTER_SIGNAL, ...asked('-q all.q -l h_vmem=1G -I y') };
+    assertSentence(interactive, 'possible', ['deleted'], /as for a deleted job, or one whose qrsh or qlogin died/);
   });
 
   it('leaves open whether memory was refused where the job may have come close to a limit', () => {
