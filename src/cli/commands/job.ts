@@ -51,6 +51,7 @@ import {
   type JobArgument,
   type JobSources,
 } from '../job/find-job';
+import { formatAge } from '../../report/live/live-column';
 import { renderUnfinished, unfinishedLine } from '../../report/job/unfinished';
 import { askFor, findUnfinished, mayRunOn, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
 import { withStates } from '../job/listed-states';
@@ -169,12 +170,16 @@ function explainMissing(
   job: JobArgument,
   report: JobReport,
   searched: readonly string[],
-  { problem }: AskedJobs,
+  { problem, listedAt }: AskedJobs,
+  now: Date,
 ): string {
   const where = searched.length === 0 ? 'on this host' : `in ${searched.join(' or ')}`;
   if (report.newer > 0)
     return `job ${label(job)}: no such job by that time; ${report.newer} came later, see them with --all`;
   const grid = problem === null ? '' : `; whether it waits is unknown: ${problem}`;
+  // Lists that several commands share can be older than the job.
+  if (problem === null && listedAt !== null)
+    return `job ${label(job)}: nothing known ${where}, nor in Grid Engine's lists of ${formatAge(now.getTime() - listedAt)} ago; one submitted since appears within seconds ("qmemacct doctor" checks the hooks)`;
   return `job ${label(job)}: nothing known ${where}; a job appears with its first heartbeat or when it ends ("qmemacct doctor" checks the hooks)${grid}`;
 }
 
@@ -357,7 +362,7 @@ async function showRecords(
   jobs.forEach((job, index) => {
     const report = reports[index];
     if (report?.runs.length === 0 && !listed.has(label(job)))
-      warn(terminal, explainMissing(job, report, stores.opened, unfinished));
+      warn(terminal, explainMissing(job, report, stores.opened, unfinished, terminal.now()));
   });
   if (isSeries && found.length > 0) {
     const { showJobSeries } = await import('../job/series.js');

@@ -16,9 +16,11 @@ export interface AskedJobs {
   readonly jobs: readonly UnfinishedJob[];
   /** Why Grid Engine could not be asked, in one line; null: it answered, or was not asked. */
   readonly problem: string | null;
+  /** When the older of Grid Engine's lists was made (ms since the epoch); null: not known, or it was not asked. */
+  readonly listedAt: number | null;
 }
 
-export const NOBODY_ASKED: AskedJobs = { jobs: [], problem: null };
+export const NOBODY_ASKED: AskedJobs = { jobs: [], problem: null, listedAt: null };
 
 /**
  * Exit statuses of runs that another may follow. By 99 a job asks to be run again, by 100 to be put into the error state

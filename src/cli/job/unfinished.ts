@@ -6,10 +6,15 @@ import { reasonOf } from '../../base/user-error';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import type { LiveSources } from '../live/sources';
-import type { AskedJobs } from './may-be-unfinished';
+import { NOBODY_ASKED, type AskedJobs } from './may-be-unfinished';
 
 /** How many calls of qstat and qhost the time limit allows for: the lists, and details of the jobs. */
 const QUESTIONS = 6;
+
+function listedAt({ running, pending }: Snapshot): number | null {
+  const at = pending?.at ?? null;
+  return running.at === null || at === null ? null : Math.min(running.at, at);
+}
 
 const problemOf = ({ running, pending }: Snapshot): string | null => running.problem ?? pending?.problem ?? null;
 
@@ -28,7 +33,7 @@ export async function askUnfinished(
       signal,
     });
     const listed = asked.filter((one) => listedRows(snapshot, one).length > 0);
-    if (listed.length === 0) return { jobs: [], problem: problemOf(snapshot) };
+    if (listed.length === 0) return { jobs: [], problem: problemOf(snapshot), listedAt: listedAt(snapshot) };
     const tools = await live.tools(settings);
     const details = await jobDetails([...new Set(listed.map(({ job }) => job))], tools, signal);
     const options = { rules: new RequestRules(settings), nowMs: now.getTime() };
@@ -39,8 +44,8 @@ export async function askUnfinished(
       const job = unfinishedJob(one, snapshot, { details, holds: holds?.get(one.job) ?? [] }, options);
       if (job !== null) jobs.push(job);
     }
-    return { jobs, problem: null };
+    return { jobs, problem: null, listedAt: listedAt(snapshot) };
   } catch (error) {
-    return { jobs: [], problem: reasonOf(error) };
+    return { ...NOBODY_ASKED, problem: reasonOf(error) };
   }
 }
