@@ -70,6 +70,14 @@ export function isSameCell(one: string, other: string): boolean {
   return one === other || (a !== undefined && a.dev === b?.dev && a.ino === b.ino);
 }
 
+/** The directory of the cell that the environment names, if the configuration is for another cell; else null. */
+export function otherCell(env: NodeJS.ProcessEnv, { cell: configured }: Pick<CellSettings, 'cell'>): string | null {
+  const named = namedCell(env);
+  if (named === null || configured === '') return null;
+  const directory = cellDirectory(named);
+  return isSameCell(directory, configured) ? null : directory;
+}
+
 /** The environment that a daemon was started with: one of root's, the admin user's or our own. */
 function environmentOfDaemon(adminUser: string, procRoot: string): NodeJS.ProcessEnv {
   const believed = new Set([...gridEngineOwners(adminUser, procRoot), process.geteuid?.() ?? 0]);

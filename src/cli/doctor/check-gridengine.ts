@@ -7,7 +7,7 @@ import { configurationValue, isNone } from '../../gridengine/configuration';
 import { askDialect } from '../../gridengine/ask-dialect';
 import type { DetectedDialect } from '../../gridengine/dialect';
 import { parseHookCommand } from '../../gridengine/hook-command';
-import { findCell, type CellLocation } from '../../gridengine/find-cell';
+import { findCell, otherCell, type CellLocation } from '../../gridengine/find-cell';
 import { recogniseHookCommand, type HookStage, type OurHook } from '../../gridengine/our-hook';
 import { H_VMEM, MEMORY_COMPLEXES } from '../../gridengine/memory-complex';
 import {
@@ -321,6 +321,22 @@ async function checkSite(qconf: Qconf, cell: CellLocation | null, state: NodeSta
   ];
 }
 
+/** What is wrong where the environment names a cell other than the configuration's; null: it does not. */
+export function saysOtherCell(
+  env: Terminal['env'],
+  { settings, settingsPath }: Pick<NodeState, 'settings' | 'settingsPath'>,
+): string | null {
+  const other = otherCell(env, settings);
+  return other === null
+    ? null
+    : `SGE_ROOT and SGE_CELL name ${other}, but ${settingsPath} is for ${settings.cell}: where both cells have these hooks, jobs of both count in cluster "${settings.cluster}", by their numbers`;
+}
+
+function* checkCell(env: Terminal['env'], state: NodeState): Iterable<Finding> {
+  const says = saysOtherCell(env, state);
+  if (says !== null) yield warning('cell', says, 'give each host one cell, and set cell and cluster to it');
+}
+
 /** Checks where Grid Engine's configuration names our hooks, and the parameters of it that matter to them. */
 export async function checkGridEngine(state: NodeState, env: Terminal['env']): Promise<Finding[]> {
   try {
@@ -328,7 +344,7 @@ export async function checkGridEngine(state: NodeState, env: Terminal['env']): P
     const qconf = findQconf(env, cell, state.settings);
     if (qconf === null)
       return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
-    return await checkSite(qconf, cell, state);
+    return [...checkCell(env, state), ...(await checkSite(qconf, cell, state))];
   } catch (error) {
     return [warning('cell', reasonOf(error), 'its configuration was not checked')];
   }

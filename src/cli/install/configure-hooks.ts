@@ -9,6 +9,7 @@ import { plural } from '../../report/format/units';
 import { CommandError, EXIT, usageError } from '../command';
 import type { InstallOptions } from '../commands/install';
 import { templateWords } from '../doctor/ask-host';
+import { saysOtherCell } from '../doctor/check-gridengine';
 import { screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import { applyChanges } from './apply-changes';
@@ -121,6 +122,8 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
     print('the hooks are configured already: nothing to change');
     return EXIT.found;
   }
+  const otherCell = saysOtherCell(terminal.env, { settings, settingsPath: options.config });
+  if (otherCell !== null) warn(terminal, otherCell);
   writeLines(terminal, showChanges(plan.changes, screenOf(terminal, options)));
   if (options.dryRun) return EXIT.found;
   if (!options.hostsChecked) {

@@ -169,3 +169,22 @@ describe('doctor on hooks that run as root', { skip }, () => {
     assert.equal(found?.severity, 'ok');
   });
 });
+
+describe('a configuration for another cell than the environment names', () => {
+  it('is told by install and doctor', async () => {
+    const cluster = clusterOf('SGE 8.1.9', ourLine('prolog'), ourLine('epilog'));
+    const tell = async (cell: string): Promise<string[]> => {
+      writeFileSync(cluster.config, `cell = "${cell}"\ncluster = "main"\n`);
+      const state = readNodeState(cluster.config, null, '/opt/qmemacct');
+      const [finding] = (await checkGridEngine(state, cluster.env)).filter(({ name }) => name === 'cell');
+      const [, terminal] = await install(cluster, '--prefix', '/opt/other');
+      return [finding?.says ?? '', terminal.warnings()];
+    };
+    const other = clusterOf('SGE 8.1.9').directory;
+    for (const said of await tell(join(other, 'default')))
+      assert.match(said, /SGE_CELL name .*default, but .*qmemacct\.toml is for .*jobs of both count in cluster "main"/);
+    assert.deepEqual(await tell(join(cluster.directory, 'default')), ['', '']);
+    symlinkSync(cluster.directory, join(other, 'link'));
+    assert.deepEqual(await tell(join(other, 'link', 'default')), ['', ''], 'by a link');
+  });
+});
