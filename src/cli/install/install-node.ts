@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { reasonOf } from '../../base/user-error';
 import { untrusted } from '../../base/trusted-path';
 import { composeHookCommand } from '../../gridengine/our-hook';
+import { readText } from '../../sources/files';
 import type { Settings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command';
 import { accountingDirectorySteps } from './accounting-directory';
@@ -18,7 +19,17 @@ import { PASS_THROUGH } from './pass-through';
 import { listenerSteps } from './listener-files';
 import { samplerSteps } from './sampler-files';
 import { serveSteps } from './serve-files';
-import { FLUSH, isSetUp, isTimed, NIGHTLY, requirePlain, SERVER, SERVICES, setUpSteps } from './services';
+import {
+  configurationsOf,
+  FLUSH,
+  isSetUp,
+  isTimed,
+  NIGHTLY,
+  requirePlain,
+  SERVER,
+  SERVICES,
+  setUpSteps,
+} from './services';
 import { fileSteps, linkSteps, tmpfilesSteps } from './system-files';
 import type { NodeSettings } from './node-settings';
 import { describeVersion, isIntact, writeVersion, type Version } from './version';
@@ -78,6 +89,23 @@ function requireHookPath(prefix: string): void {
   if (!line.ok) throw usageError(`--prefix ${prefix}: Grid Engine could not start hooks there: ${line.error}`);
 }
 
+/**
+ * Throws CommandError if this host has an installation with another configuration, whose hooks, timers and services would
+ * silently become this one's. A file that is gone has been moved.
+ */
+function requireOneConfiguration(settingsPath: string, prefix: string, places: SystemPlaces): void {
+  const conf =
+    currentVersion(prefix) === PASS_THROUGH ? '' : (readText(join(hookDirectory(prefix), 'hook.conf')) ?? '');
+  const ofHooks = /^settings='([^']+)'$/m.exec(conf)?.[1];
+  const named = [...(ofHooks === undefined ? [] : [ofHooks]), ...configurationsOf(FLUSH, places)];
+  const other = named.find((path) => path !== settingsPath && existsSync(path));
+  if (other === undefined) return;
+  throw new CommandError(
+    `${settingsPath}: this host is installed with ${other}, and has one configuration; give --config ${other}, or first run "qmemacct --config ${other} uninstall --node"`,
+    EXIT.unavailable,
+  );
+}
+
 function writeSteps(version: Version): Step[] {
   if (isIntact(version)) return [];
   const { path, copyReason } = version.node;
@@ -113,6 +141,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
   requireSafe('the run-time directory', settings.run_dir, '--run-dir');
   requireSafe('the configuration', settingsPath, '--config');
   requirePlain('--config', settingsPath);
+  requireOneConfiguration(settingsPath, prefix, places);
   const node = chooseNode(options.execPath, options.source);
   const version = describeVersion(options.source, prefix, confOfSettings(settings, settingsPath), node);
   const host = { places, prefix, settings, settingsPath, hooks: join(options.source, 'hooks') };

@@ -5,6 +5,7 @@ import { reasonOf } from '../../base/user-error';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
 import { usageError } from '../command';
+import { readText } from '../../sources/files';
 import { delivererName } from '../stores/maintenance';
 import { leaveSteps, removeSteps, writeSteps } from './kept-files';
 import { commandPath, hookDirectory, type SystemPlaces } from './places';
@@ -101,6 +102,12 @@ function pathsOf(service: Service, { units, cron }: SystemPlaces, kinds = servic
 /** Whether a unit or cron table on this host starts the service. */
 export function isSetUp(service: Service, places: SystemPlaces): boolean {
   return pathsOf(service, places, beginOf(service)).some((path) => existsSync(path));
+}
+
+/** The configurations that the service's units or cron table name. */
+export function configurationsOf(service: Service, places: SystemPlaces): readonly string[] {
+  const texts = pathsOf(service, places).map((path) => readText(path) ?? '');
+  return texts.flatMap((text) => [...text.matchAll(/ --config (\S+)/g)].map(([, path = '']) => path));
 }
 
 /** Whether its timer is active; an interrupted installation may not have started it. */

@@ -9,6 +9,7 @@ import {
   readFileSync,
   readdirSync,
   readlinkSync,
+  renameSync,
   rmdirSync,
   rmSync,
   statSync,
@@ -289,6 +290,21 @@ describe('install --node', asRoot, () => {
     mkdirSync(join(top, 'shared'));
     writeFileSync(join(top, 'shared', 'q.toml'), 'cluster = "linked"\n');
     assert.equal(chooseNodeSettings(settingsPath, {}, {}).settings.cluster, 'linked');
+  });
+
+  it('is refused with another configuration than that of the installation on the host, unless that one has moved', async () => {
+    const host = newHost();
+    await installUntested(host);
+    const other = { ...host, settingsPath: join(host.top, 'etc', 'two.toml') };
+    const refused = { message: /two\.toml: this host is installed with .*x\.toml, and has one configuration/ };
+    assert.throws(() => planned(other), refused);
+    assert.throws(() => planned({ ...other, prefix: join(host.top, 'opt2') }), refused, 'its cron tables');
+    assert.doesNotThrow(() => planned({ ...host, prefix: join(host.top, 'opt2') }), 'the program elsewhere');
+    renameSync(host.settingsPath, other.settingsPath);
+    assert.doesNotThrow(() => planned(other));
+    renameSync(other.settingsPath, host.settingsPath);
+    await remove(host, { kind: 'named', reason: 'the global configuration names them' });
+    assert.doesNotThrow(() => planned(other), 'after its removal');
   });
 
   it('refuses a path of the configuration that no unit or cron table can name', () => {
