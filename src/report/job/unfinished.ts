@@ -49,10 +49,12 @@ interface Explained {
   readonly next: string | null;
 }
 
-const RELEASES: Readonly<Record<Hold, (job: number) => string>> = {
-  user: (job) => `Its owner holds it; ${unbroken(`qrls ${job}`)} releases it.`,
-  operator: (job) => `An operator holds it; an operator releases it: ${unbroken(`qrls -h o ${job}`)}`,
-  system: (job) => `A manager holds it; a manager releases it: ${unbroken(`qrls -h s ${job}`)}`,
+/** `what` and `them`: the job, or some of its tasks. */
+const RELEASES: Readonly<Record<Hold, (job: number, what: string, them: string) => string>> = {
+  user: (job, what, them) => `Its owner holds ${what}; ${unbroken(`qrls ${job}`)} releases ${them}.`,
+  operator: (job, what, them) =>
+    `An operator holds ${what}; an operator releases ${them}: ${unbroken(`qrls -h o ${job}`)}`,
+  system: (job, what, them) => `A manager holds ${what}; a manager releases ${them}: ${unbroken(`qrls -h s ${job}`)}`,
 };
 
 /** Exit statuses by which a job asks to be run again, or to be put into the error state. */
@@ -76,11 +78,16 @@ function explainError({ job, errors }: UnfinishedJob, lastRun: JobRecord | null,
   };
 }
 
-function explainHeld({ job, holds }: UnfinishedJob): Explained {
-  const words = holds.map((hold) => RELEASES[hold](job));
+function explainHeld({ job, holds, running, waiting }: UnfinishedJob): Explained {
+  const isWhole = running.length === 0 && waiting.every(({ state }) => state.includes('h'));
+  const [what, them] = isWhole ? ['it', 'it'] : ['some of its tasks', 'them'];
+  const words = holds.map((hold) => RELEASES[hold](job, what, them));
   return {
     tone: 'warning',
-    words: words.length === 0 ? [`It is held; ${unbroken(`qrls ${job}`)} releases it.`] : words,
+    words:
+      words.length > 0
+        ? words
+        : [`${isWhole ? 'It is' : 'Some tasks are'} held; ${unbroken(`qrls ${job}`)} releases ${them}.`],
     next: null,
   };
 }
@@ -121,13 +128,17 @@ function explainWaiting(job: UnfinishedJob, screen: Screen): Explained | null {
   };
 }
 
-const UNRECORDED = "It has no record yet: these are Grid Engine's own figures.";
+/** Of an array job, some tasks may have records. */
+const unrecorded = ({ task, running }: UnfinishedJob): string =>
+  task === null && running.some((one) => one.task !== null)
+    ? "These are Grid Engine's own figures."
+    : "It has no record yet: these are Grid Engine's own figures.";
 
 function explainSuspended(job: UnfinishedJob): Explained {
   const letters = job.running.map(({ state }) => state).join('');
   return {
     tone: 'warning',
-    words: [...suspendedBy(letters, job.job), ...(statesOf(job).includes('running') ? [] : [UNRECORDED])],
+    words: [...suspendedBy(letters, job.job), ...(statesOf(job).includes('running') ? [] : [unrecorded(job)])],
     next: null,
   };
 }
@@ -161,7 +172,7 @@ function explain(
     case 'suspended':
       return explainSuspended(job);
     case 'running':
-      return { tone: 'warning', words: [UNRECORDED], next: null };
+      return { tone: 'warning', words: [unrecorded(job)], next: null };
   }
 }
 

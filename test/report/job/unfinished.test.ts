@@ -150,6 +150,14 @@ const samples: Readonly<Record<string, UnfinishedJob>> = {
   error: jobOf({ row: { state: 'Eqw' }, detail: { messages: [error] } }),
   'user-hold': jobOf({ row: { state: 'hqw' }, holds: ['user'] }),
   'held-by-others': jobOf({ row: { state: 'hqw' }, holds: ['operator', 'system'] }),
+  'array-partly-held': jobOf({
+    row: { state: 'hqw' },
+    holds: ['user'],
+    changes: {
+      running: answer([listed(300, 'all.q@node01', { tasks: '4' })]),
+      pending: answer([waiting(300, { state: 'hqw', tasks: '5,6' })]),
+    },
+  }),
   dependent: jobOf({ row: { state: 'hqw' }, detail: { predecessors: [100, 201, 99] } }),
   'start-time': jobOf({ row: {}, detail: { notBefore: AT + 7_200_000 } }),
   transfer: jobOf({ row: {}, runs: 't' }),
