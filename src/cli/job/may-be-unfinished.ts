@@ -78,6 +78,13 @@ async function cameRoundTest(
   return (report) => isLongOver(report) && report.job_id > (newest?.record.job_id ?? Infinity);
 }
 
+/** Whether the run of a job, or of one task, ended for good after the list that shows it was made. */
+function endedSince(report: JobReport | undefined, listedAt: number): boolean {
+  const latest = recordsOf(latestRuns(report?.runs ?? []));
+  if (report?.task_id == null && latest.some(({ task_id }) => task_id !== null)) return false;
+  return latest.some((record) => !wasToRunAgain(record) && Date.parse(record.ended_at ?? '') >= listedAt);
+}
+
 /** Asks Grid Engine about the jobs without a record, and about those that may be waiting again. */
 export async function findUnfinished(
   reports: readonly JobReport[],
@@ -89,7 +96,11 @@ export async function findUnfinished(
   const cameRound = await cameRoundTest(reports, readers, now);
   const open = reports.filter((report) => mayBeUnfinished(report, now) || cameRound(report));
   const jobs = open.map(({ job_id: job, task_id: task = null }) => ({ job, task }));
-  return jobs.length === 0 ? NOBODY_ASKED : askFor(jobs, settings, live, now);
+  if (jobs.length === 0) return NOBODY_ASKED;
+  const asked = await askFor(jobs, settings, live, now);
+  const reportOf = ({ job, task }: JobOrTask): JobReport | undefined =>
+    open.find(({ job_id, task_id = null }) => job_id === job && task_id === task);
+  return { ...asked, jobs: asked.jobs.filter((one) => !endedSince(reportOf(one), asked.listedAt ?? Infinity)) };
 }
 
 export async function askFor(

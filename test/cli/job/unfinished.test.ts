@@ -21,6 +21,8 @@ const ARRAY = 9004;
 const AGAIN = 9005;
 const UNSTARTED = 9006;
 const REUSED = 9007;
+const ENDED = 8008;
+const LISTED = { at: Date.UTC(2026, 10, 21, 11, 59, 50) };
 const array = [
   waiting(ARRAY, { tasks: '6-100:2', state: 'qw' }),
   waiting(ARRAY, { tasks: '5', state: 'Eqw' }),
@@ -44,6 +46,9 @@ const old = { ...ordinary, job_id: REUSED, run_id: '9.9007.1', started_at: null,
 const suspended = { ...running, cluster: snapshot().cluster, revision: Date.UTC(2026, 10, 21, 11, 59, 50) };
 const suspendedRow = listed(suspended.job_id, 'all.q@node01', { state: 'sS', submittedAt: null });
 
+/** This job was deleted after the list that shows it running was made. */
+const deleted = { ...rescheduled, job_id: ENDED, run_id: '9.8008.1', ended_at: '2026-11-21T11:59:55Z' };
+
 /** One task of the array has ended for good, as Grid Engine's accounting says, too. */
 const killed = { ...killedAtLimit, job_id: ARRAY, task_id: 3, run_id: '9.9004.3', ended_at: '2026-11-21T11:00:00Z' };
 
@@ -60,6 +65,7 @@ before(async () => {
         old,
         ordinary,
         suspended,
+        deleted,
         killed,
         { ...killed, trust: 'accounting' },
       ])
@@ -89,7 +95,11 @@ async function job(words: readonly string[], options: Partial<JobOptions> = {}):
   ];
   const live: LiveSources = {
     ...fakeLiveSources(
-      snapshot({ hosts: answer([host('node01')]), running: answer([suspendedRow]), pending: answer(pending) }),
+      snapshot({
+        hosts: answer([host('node01')]),
+        running: answer([suspendedRow, listed(ENDED, 'all.q@node01')], LISTED),
+        pending: answer(pending, LISTED),
+      }),
     ),
     tools: () => Promise.resolve(qmaster.tools),
   };
@@ -121,6 +131,10 @@ describe('qmemacct job for a job that has not ended', () => {
     assert.match(terminal.output(), /qmod -cj 9002[^]*Data quality/);
     assert.match((await job([String(AGAIN)])).terminal.output(), /^Job 9005 .* waiting,[^]*Data quality/);
     assert.match((await job([String(UNSTARTED)])).terminal.output(), /qmod -cj 9006[^]*Data quality/);
+  });
+
+  it('does not show as running a job whose run ended after the list was made', async () => {
+    assert.match((await job([String(ENDED)])).terminal.output(), /^Job 8008 .* killed by SIGKILL/);
   });
 
   it('shows a job that waits above one of last year that had its number', async () => {
