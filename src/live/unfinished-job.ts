@@ -53,6 +53,8 @@ export interface UnfinishedJob extends JobOrTask {
   readonly holds: readonly Hold[];
   readonly predecessors: readonly Predecessor[];
   readonly notBefore: number | null;
+  /** It starts in this advance reservation alone; null: it needs none. */
+  readonly reservation: number | null;
   /** Grid Engine's messages on why its starts failed. */
   readonly errors: readonly string[];
   /** The scheduler's reasons, unchanged. */
@@ -186,6 +188,7 @@ function factsOf(first: ListedJob, detail: JobDetail | undefined) {
     pe: first.grantedPe ?? first.requestedPe ?? detail?.pe ?? null,
     requests: first.requests.length > 0 ? first.requests : (detail?.requests ?? []),
     notBefore: detail?.notBefore ?? null,
+    reservation: detail?.reservation ?? null,
     errors: detail?.messages ?? [],
     submitCommand: detail?.submitCommand ?? null,
   };

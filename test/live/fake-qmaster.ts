@@ -67,6 +67,7 @@ export function aDetail(job: number, rss = 1): JobDetail {
     account: null,
     submittedAt: null,
     notBefore: null,
+    reservation: null,
     submitCommand: null,
     wantsMail: false,
     predecessors: [],

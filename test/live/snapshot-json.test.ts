@@ -108,6 +108,7 @@ const detail = fc.record(
     account: maybe(text),
     submittedAt: maybe(number),
     notBefore: maybe(number),
+    reservation: maybe(number),
     submitCommand: maybe(text),
     wantsMail: fc.boolean(),
     predecessors: few(number),

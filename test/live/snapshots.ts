@@ -187,6 +187,7 @@ export function detail(job: number, tasks: readonly TaskDetail[], changes: Parti
     account: 'sge',
     submittedAt: SUBMITTED,
     notBefore: null,
+    reservation: null,
     submitCommand: null,
     wantsMail: false,
     predecessors: [],

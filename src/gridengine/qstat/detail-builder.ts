@@ -46,6 +46,7 @@ export function newJob(job: number): JobDraft {
     account: null,
     submittedAt: null,
     notBefore: null,
+    reservation: null,
     submitCommand: null,
     wantsMail: false,
     predecessors: [],

@@ -62,6 +62,8 @@ export const jobDetail = object({
   submittedAt: nullable(number()),
   /** `qsub -a`; null: at once. */
   notBefore: nullable(number()),
+  /** `qsub -ar`; null: it needs no advance reservation. */
+  reservation: nullable(number()),
   /** The command line of `qsub` (Open Cluster Scheduler, Univa); null where it is missing. */
   submitCommand: nullable(string),
   /** The job context is `qmemacct=mail`: its owner wants a mail when the job has ended. */

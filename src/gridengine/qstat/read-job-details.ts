@@ -220,6 +220,7 @@ const JOB: Readonly<Record<string, (job: JobDraft, content: XmlContent) => void>
   JB_account: (job, content) => (job.account = textOrNull(content)),
   JB_submission_time: (job, content) => (job.submittedAt = parseReportTime(content.text())),
   JB_execution_time: (job, content) => (job.notBefore = parseReportTime(content.text())),
+  JB_ar: (job, content) => (job.reservation = content.number() || null),
   JB_submission_command_line: (job, content) => (job.submitCommand = submissionOf(content)),
   JB_pe: (job, content) => (job.pe = textOrNull(content)),
   JB_type: (job, content) => (job.array ||= Math.floor(content.number() / TYPE_ARRAY) % 2 === 1),

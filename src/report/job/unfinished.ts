@@ -117,6 +117,12 @@ function explainWaiting(job: UnfinishedJob, screen: Screen): Explained | null {
   const later = notBefore !== null && notBefore > screen.now.getTime() ? new Date(notBefore) : null;
   if (later !== null)
     return { tone: 'warning', words: [`It starts no earlier than ${formatMoment(later)} (qsub -a).`], next: null };
+  // Of such a job the scheduler says only what keeps it from starting outside of its reservation.
+  if (job.reservation !== null && !reasons.fitsNoHost) {
+    const shown = unbroken(`qrstat -ar ${job.reservation}`);
+    const words = [`It starts only in advance reservation ${job.reservation}; ${shown} shows when that is.`];
+    return { tone: 'warning', words, next: null };
+  }
   return {
     tone: reasons.fitsNoHost ? 'bad' : 'warning',
     words: reasons.sentences,

@@ -41,6 +41,7 @@ const bare: JobDetail = {
   account: null,
   submittedAt: null,
   notBefore: null,
+  reservation: null,
   submitCommand: null,
   wantsMail: false,
   predecessors: [],
@@ -82,6 +83,14 @@ describe('readJobDetails', () => {
       ),
       false,
     );
+  });
+
+  it('reads the advance reservation of a job; 0: it has none', () => {
+    const reservation = (text: string): number | null | undefined =>
+      read(
+        `<detailed_job_info><djob_info><element><JB_job_number>7</JB_job_number>${text}</element></djob_info></detailed_job_info>`,
+      ).jobs[0]?.reservation;
+    assert.deepEqual(['<JB_ar>2</JB_ar>', '<JB_ar>0</JB_ar>', ''].map(reservation), [2, null, null]);
   });
 
   it('tells jobs that must end first from array jobs of which the same task must', () => {

@@ -160,6 +160,11 @@ const samples: Readonly<Record<string, UnfinishedJob>> = {
   }),
   dependent: jobOf({ row: { state: 'hqw' }, detail: { predecessors: [100, 201, 99] } }),
   'start-time': jobOf({ row: {}, detail: { notBefore: AT + 7_200_000 } }),
+  reservation: jobOf({
+    row: {},
+    detail: { reservation: 7 },
+    reasons: ['queue instance "long.q@node02" dropped because it is disabled'],
+  }),
   transfer: jobOf({ row: {}, runs: 't' }),
   deleted: jobOf({ row: {}, runs: 'dr' }),
   'runs-unsampled': jobOf({ row: { requests: [hard('4G')] }, runs: 'r' }),
