@@ -26,7 +26,7 @@ import { chooseNodeSettings } from '../../../src/cli/install/node-settings';
 import { commandPath, type SystemPlaces } from '../../../src/cli/install/places';
 import { planNodeRemoval } from '../../../src/cli/install/remove-node';
 import { readStamp } from '../../../src/cli/install/stamp';
-import { switchCurrent } from '../../../src/cli/install/versions';
+import { runningVersions, switchCurrent } from '../../../src/cli/install/versions';
 import type { PassThroughNeed } from '../../../src/cli/install/pass-through-need';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { runningListener } from '../../../src/sampler/listener/running';
@@ -241,6 +241,8 @@ describe('install --node', asRoot, () => {
     assert.notEqual(second, first);
     assert.equal(currentOf(host), second);
     assert.ok(existsSync(join(host.prefix, first)));
+    // Its listener hands over to the second one's.
+    await until(() => !runningVersions(host.prefix).has(first), 'the end of the first listener');
     const third = await install(host, otherBuild(host, 'third', '# third\n'));
     assert.deepEqual(readdirSync(host.prefix).sort(), [second, third, 'current'].sort());
     rmSync(join(host.prefix, second, 'package.json'));
