@@ -67,7 +67,7 @@ export class SharedLogLimit {
     this.limits = { ...SHARED_LIMITS, ...limits };
   }
 
-  /** Whether one more line may be written; `leftOut`: how many lines were left out in earlier windows, told once. */
+  /** Whether one more line may be written; `leftOut`: how many lines were left out in earlier windows, given once. */
   take(nowMs = Date.now()): { readonly allowed: boolean; readonly leftOut: number } {
     const name = `${PREFIX}${Math.floor(nowMs / this.limits.windowMs)}`;
     try {

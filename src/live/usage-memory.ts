@@ -10,7 +10,7 @@ export interface UsageMemory {
   readonly measure: MemoryMeasure | null;
 }
 
-/** Dialects that can't be told apart by `qstat -xml`. */
+/** Dialects that can't be distinguished by `qstat -xml`. */
 const SON_OF_GRID_ENGINE: ReadonlySet<Dialect> = new Set(['sge8.1.9', 'daimh']);
 
 /**

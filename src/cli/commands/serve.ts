@@ -110,7 +110,7 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     await Promise.all([updates.stop(), accounting.stop(), advice.stop(), inbox.stop()]);
     throw error;
   }
-  // Imports Grid Engine's accounting lines seconds after they are written; `log` is told where that is impossible.
+  // Imports Grid Engine's accounting lines seconds after they are written; `log` says where that is impossible.
   const follow: FollowSettings = { config: options.config, env: { ...terminal.env } };
   const accounts = startThread('cli/import/follow-worker', follow, (reason) =>
     log(`Grid Engine's accounting is no longer followed: ${reason}`),

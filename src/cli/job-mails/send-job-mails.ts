@@ -8,7 +8,7 @@ const EVERY_MS = 10_000;
 
 /**
  * Starts a thread that mails owners about single jobs if they asked for that ("qmemacct digest", or at submission).
- * `log` is told why mails can't be sent.
+ * `log` gets the reason why mails can't be sent.
  */
 export function sendJobMails(
   { mail_owners: rule }: Pick<Settings, 'mail_owners'>,

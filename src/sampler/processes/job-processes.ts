@@ -287,8 +287,8 @@ export class JobProcesses {
     const byGroup = carriesGroup(files, rules.group);
     // The scan may be a while old: the pid may be another process's by now.
     const below = way === 'tree' && (parent === null || stat.ppid === parent);
-    const told = way === 'events' && this.wasHeard(pid, stat);
-    const byTree = way === 'cgroup' || below || told || (byGroup && stat.ppid === rules.shepherdPid);
+    const heard = way === 'events' && this.wasHeard(pid, stat);
+    const byTree = way === 'cgroup' || below || heard || (byGroup && stat.ppid === rules.shepherdPid);
     if (!byTree && !(byGroup && this.runsAsOwner(files))) {
       files.close();
       return null;
