@@ -74,4 +74,4 @@ export class Predictor {
 const knownOf = (place: Place): Known => ({ place, then: place.knowledge.jobClass.now() });
 
 /** Whether the class has enough runs to advise a request. */
-export const isAdvisable = ({ place }: Known): boolean => place.knowledge.jobClass.isAdvisable;
+const isAdvisable = ({ place }: Known): boolean => place.knowledge.jobClass.isAdvisable;
